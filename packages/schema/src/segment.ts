@@ -1,0 +1,248 @@
+/**
+ * Records of a segment, format version 1. `docs/segments.md` is the specification; this file is its types.
+ *
+ * A file starts with {@link SEGMENT_MAGIC} (8 bytes) and a little-endian u32 format version, then holds frames:
+ * `u32le payloadBytes | u32le crc32(payload) | payload`, payload = `u8 recordType | content`.
+ * JSON records have UTF-8 JSON as content. Chunk records (4 and 7) have `u32le exchangeId | f64le offsetNano |
+ * u32le delivery | u32le wireSizeBytes | bytes`.
+ */
+import type {
+  Chain,
+  Ending,
+  ErrorInfo,
+  Fidelity,
+  HeaderList,
+  Json,
+  JsonObject,
+  ProcessInfo,
+  Redaction,
+  ScopeFrame,
+  SessionRef,
+  SnapshotKind,
+  Stage,
+  TimeSpan,
+  ToolExecution,
+  TraceRef,
+} from './snapshot.ts';
+
+/** First eight bytes of every segment file. */
+export const SEGMENT_MAGIC = 'OBXSEG\r\n';
+/** Version of the segment format that this release writes. Readers read it and all before it. */
+export const SEGMENT_VERSION = 1;
+/** Bytes before the first frame: magic and version. */
+export const SEGMENT_HEADER_BYTES = 12;
+/** Bytes before a frame's payload: length and checksum. */
+export const FRAME_HEADER_BYTES = 8;
+/** Frames above this are damage, not data. Writers split bodies well below it. */
+export const FRAME_MAX_BYTES: number = 80 * 1024 * 1024;
+
+/** The record types. Numbers are never reused. Readers pass over unknown ones. */
+export const RECORD_TYPE = {
+  segmentStart: 1,
+  exchangeStart: 2,
+  requestHead: 3,
+  requestChunk: 4,
+  requestEnd: 5,
+  responseHead: 6,
+  responseChunk: 7,
+  exchangeEnd: 8,
+  callEnd: 9,
+  tool: 10,
+  shipped: 11,
+  dropped: 12,
+  segmentEnd: 13,
+} as const;
+
+/** Name of a record type. */
+export type RecordTypeName = keyof typeof RECORD_TYPE;
+
+/** First record of each file. */
+export interface SegmentStartRecord {
+  type: 'segmentStart';
+  process: ProcessInfo;
+  startUnixNano: string;
+  /** Number of the file in its series. */
+  n: number;
+}
+
+/** A recognised request was created. Ids are provisional: {@link CallEndRecord} has the final ones. */
+export interface ExchangeStartRecord {
+  type: 'exchangeStart';
+  /** Number of the exchange in its series of files, from 1. */
+  exchangeId: number;
+  kind: 'llm' | 'http';
+  trace: TraceRef;
+  scope: ScopeFrame[];
+  session?: { id: string; userId?: string };
+  metadata?: JsonObject;
+  startUnixNano: string;
+  client: 'undici' | 'http';
+  method: string;
+  /** Absolute URL, credentials replaced. */
+  url: string;
+  callSite?: string;
+  redactions?: Redaction[];
+}
+
+/** The request's header list, when it was handed to the socket. */
+export interface RequestHeadRecord {
+  type: 'requestHead';
+  exchangeId: number;
+  headers: HeaderList;
+  derivedHeaders?: number[];
+  peer?: { address: string; port: number };
+  redactions?: Redaction[];
+}
+
+/** Body bytes that went out or came in, credentials replaced. `bytes` may be a view into the file's buffer. */
+export interface ChunkRecord {
+  type: 'requestChunk' | 'responseChunk';
+  exchangeId: number;
+  offsetNano: number;
+  /** Place in the order of deliveries; 0 on request chunks. */
+  delivery: number;
+  /** Bytes of this chunk on the wire; differs from `bytes.length` where the stored form differs. */
+  wireSizeBytes: number;
+  bytes: Uint8Array;
+}
+
+/** The request was handed over whole. */
+export interface RequestEndRecord {
+  type: 'requestEnd';
+  exchangeId: number;
+  offsetNano: string;
+  trailers?: HeaderList;
+}
+
+/** The response head came. */
+export interface ResponseHeadRecord {
+  type: 'responseHead';
+  exchangeId: number;
+  status: number;
+  statusText: string;
+  httpVersion?: string;
+  headers: HeaderList;
+  offsetNano: string;
+  delivery: number;
+  informational?: { status: number; headers: HeaderList }[];
+  redactions?: Redaction[];
+}
+
+/** The exchange ended. */
+export interface ExchangeEndRecord {
+  type: 'exchangeEnd';
+  exchangeId: number;
+  offsetNano: string;
+  ending: Ending;
+  stage: Stage;
+  error?: ErrorInfo;
+  trailers?: HeaderList;
+  storedDecoded?: { contentEncoding: string; wireSizeBytes: number };
+  truncated?: { request?: true; response?: true };
+  /** Redactions in bodies and error. */
+  redactions?: Redaction[];
+}
+
+/** The call ended; its exchanges are named in order. */
+export interface CallEndRecord {
+  type: 'callEnd';
+  kind: 'llm' | 'http';
+  exchangeIds: number[];
+  attemptsBasis?: 'retry_header' | 'redirect' | 'inferred';
+  attemptSpanIds?: string[];
+  trace: TraceRef;
+  session?: SessionRef;
+  chain?: Chain;
+  time: TimeSpan;
+  error?: ErrorInfo;
+  fidelity: Fidelity;
+  digest: string;
+  /** Absent when nothing is promised. */
+  key?: string;
+  sizeBytes: number;
+  /** What a list shows without opening bodies. */
+  summary: CallSummary;
+  /** The call's spans as OTLP/JSON `Span` objects: the call's own first, then its attempts'. */
+  spans: Json[];
+}
+
+/** Facts of a call for lists. */
+export interface CallSummary {
+  operation?: string;
+  provider?: string;
+  api?: string;
+  model?: string;
+  /** HTTP status of the last attempt; absent when none came. */
+  status?: number;
+  ending: Ending;
+  attempts: number;
+  stream: boolean;
+  inputTokens?: number;
+  outputTokens?: number;
+  timeToFirstChunkNano?: string;
+  toolCalls?: { id?: string; name: string }[];
+  finishReasons?: string[];
+}
+
+/** A tool execution, whole. */
+export interface ToolRecord {
+  type: 'tool';
+  trace: TraceRef;
+  session?: SessionRef;
+  scope: ScopeFrame[];
+  time: TimeSpan;
+  tool: ToolExecution;
+  metadata?: JsonObject;
+  error?: ErrorInfo;
+  fidelity: Fidelity;
+  redactions: Redaction[];
+  digest: string;
+  key?: string;
+  sizeBytes: number;
+  spans: Json[];
+}
+
+/** A payload was acknowledged by the endpoint. */
+export interface ShippedRecord {
+  type: 'shipped';
+  key: string;
+}
+
+/** Calls or bytes that were not kept, counted by reason since the process started. */
+export interface DroppedRecord {
+  type: 'dropped';
+  reason: string;
+  count: number;
+  message?: string;
+}
+
+/** The file was closed in order: rotated, or the process ended. */
+export interface SegmentEndRecord {
+  type: 'segmentEnd';
+  endUnixNano: string;
+  /** The series goes on in the next file. */
+  rotated: boolean;
+}
+
+/** Any record of a segment. */
+export type SegmentRecord =
+  | SegmentStartRecord
+  | ExchangeStartRecord
+  | RequestHeadRecord
+  | ChunkRecord
+  | RequestEndRecord
+  | ResponseHeadRecord
+  | ExchangeEndRecord
+  | CallEndRecord
+  | ToolRecord
+  | ShippedRecord
+  | DroppedRecord
+  | SegmentEndRecord;
+
+/** Facts for assembling a snapshot that do not stand in the call's own records. */
+export interface SnapshotContext {
+  process: ProcessInfo;
+}
+
+/** Kind of snapshot a record set makes. */
+export type RecordedKind = Extract<SnapshotKind, 'llm' | 'http' | 'tool'>;
