@@ -1,0 +1,45 @@
+/** The seam between the recorder's core and the payload exporter. */
+import type { Json } from '@orangebox/schema';
+
+/** One snapshot that is promised under its key and wants to reach the payload endpoint. */
+export interface ShipItem {
+  key: string;
+  digest: string;
+  traceId: string;
+  spanId: string;
+  /** The call's or tool's own span as an OTLP/JSON `Span` object: name, kind, times for the payload twin. */
+  spanJson: Json;
+  /**
+   * UTF-8 JSON of the whole snapshot, made anew from the segment on every call, so that nothing is held while an
+   * item waits. Rejects when the segment is gone (retention): the item is lost then.
+   */
+  readSnapshotJson(): Promise<Uint8Array> | Uint8Array;
+  /** Bytes of that JSON. */
+  sizeBytes: number;
+}
+
+/** Counters of a shipper since its start. */
+export interface ShipperStats {
+  offered: number;
+  shipped: number;
+  failed: number;
+  pending: number;
+  inFlightBytes: number;
+  lastError?: string;
+}
+
+/** Sends snapshots to the payload endpoint, oldest first, for as long as the process lives. Never throws. */
+export interface Shipper {
+  offer(item: ShipItem): void;
+  /** Settles when everything offered so far was acknowledged or given up, or after `timeoutMs`. */
+  flush(timeoutMs: number): Promise<void>;
+  stats(): ShipperStats;
+}
+
+/** What the core gives a shipper. */
+export interface ShipperHost {
+  /** Notes an acknowledged key in the segment, so that later starts do not send it again. */
+  acknowledged(key: string): void;
+  /** Counts a fault and says it once on stderr. */
+  report(code: string, message: string): void;
+}

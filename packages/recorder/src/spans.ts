@@ -1,0 +1,198 @@
+/**
+ * The seam between the recorder's core and whatever makes spans. The core gathers facts and writes its own span
+ * records into the segment; an implementation of {@link CallSpans} gives ids and may drive an OpenTelemetry provider.
+ *
+ * Order per call: `start` (synchronously, when the request is created) -> `settle` (when the call has ended; all ids
+ * are final afterwards, because the digest covers them) -> `end` (once the digest is known). Likewise for tools:
+ * `startTool` -> `endTool`. Nothing here may throw.
+ */
+import type { ErrorInfo, SnapshotKind, ToolExecution, TraceRef } from '@orangebox/schema';
+import type { CallContext } from './wire-events.ts';
+
+/** Value of a span attribute. */
+export type AttributeValue = string | number | boolean | string[];
+
+/** Attributes of a span, `undefined` never among the values. */
+export interface SpanAttributes {
+  [name: string]: AttributeValue;
+}
+
+/** Outcome of a span; `unset` unless it failed. */
+export interface SpanStatus {
+  code: 'unset' | 'error';
+  message?: string;
+}
+
+/** What is known of a call when its first request is created. */
+export interface CallSpanStart {
+  kind: Extract<SnapshotKind, 'llm' | 'http'>;
+  context: CallContext;
+  startUnixNano: bigint;
+  /** Provisional name; the method, since the model is not known yet. */
+  name: string;
+  /** `server.address`, `server.port`, `http.request.method`, and placeholders of all `orangebox.*` attributes. */
+  attributes: SpanAttributes;
+}
+
+/** A span that has been started or will be. Made by an implementation, opaque to the core but for these members. */
+export interface SpanHandle {
+  /** Ids so far; provisional until {@link settled}. */
+  readonly trace: TraceRef;
+  /** A parent was known at the start, so the ids will not change. */
+  readonly settled: boolean;
+  /**
+   * The active span is another instrumentation's gen_ai span of this very call: ours is an INTERNAL child without
+   * usage, so that nothing is counted twice.
+   */
+  readonly nested: boolean;
+}
+
+/** One attempt of a call that has several. */
+export interface AttemptSpanStart {
+  startUnixNano: bigint;
+  name: string;
+}
+
+/** One attempt's end. */
+export interface AttemptSpanFacts {
+  spanId: string;
+  name: string;
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+  attributes: SpanAttributes;
+  status: SpanStatus;
+}
+
+/** Everything a call's span ends with. */
+export interface CallSpanFacts {
+  /** `chat {model}`, `embeddings {model}`, ...; `{method}` for other HTTP. */
+  name: string;
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+  /** All attributes, `orangebox.*` included, message content only where the configuration asks for it. */
+  attributes: SpanAttributes;
+  status: SpanStatus;
+  error?: ErrorInfo;
+  /** Empty unless the call has several; in the order that was given to `settle`. */
+  attempts: AttemptSpanFacts[];
+}
+
+/** A tool execution whose span is made after the fact. */
+export interface ToolSpanStart {
+  /** `execute_tool {name}`. */
+  name: string;
+  basis: ToolExecution['basis'];
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+  /** Wrapped: ids that calls made inside the tool already have as parent; they must be kept. */
+  ids?: { traceId: string; spanId: string; parentSpanId?: string };
+  /** Inferred: the call that asked for it. */
+  parent?: TraceRef;
+  context?: CallContext;
+}
+
+/** Everything a tool's span ends with. */
+export interface ToolSpanFacts {
+  name: string;
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+  attributes: SpanAttributes;
+  status: SpanStatus;
+  error?: ErrorInfo;
+}
+
+/** Ids after {@link CallSpans.settle}. */
+export interface SettledSpans {
+  trace: TraceRef;
+  /** One id per attempt given, in order. */
+  attemptSpanIds: string[];
+}
+
+/** Makes the spans of calls and tools. */
+export interface CallSpans {
+  /**
+   * Chooses the parent (active application span, else innermost Orangebox scope, else inbound request). Without any,
+   * the handle is not settled and its trace is provisional. Runs on the program's path: must be cheap.
+   */
+  start(call: CallSpanStart): SpanHandle;
+  /**
+   * Makes the ids final. `parent` is the first call of the session, given only where the handle was not settled and
+   * there is one; otherwise an unsettled call becomes the root of its trace. `attempts` is empty unless several.
+   */
+  settle(handle: SpanHandle, options: { parent?: TraceRef; attempts: AttemptSpanStart[] }): SettledSpans;
+  /** Ends the spans with their final facts; exactly once per handle. */
+  end(handle: SpanHandle, facts: CallSpanFacts): void;
+  startTool(tool: ToolSpanStart): SpanHandle;
+  endTool(handle: SpanHandle, facts: ToolSpanFacts): void;
+  /** Settles when ended spans were exported, or after `timeoutMs`. */
+  flush(timeoutMs: number): Promise<void>;
+}
+
+/** `createContextKey` of the OpenTelemetry API uses `Symbol.for`, so the active span can be read without the API. */
+const OTEL_SPAN_KEY: symbol = Symbol.for('OpenTelemetry Context Key SPAN');
+
+/** Random lower-case hex of `bytes` bytes, never all zero. */
+export function randomHex(bytes: number): string {
+  let hex = '';
+  while (hex.length < bytes * 2) hex += Math.floor(Math.random() * 0x1_0000_0000).toString(16).padStart(8, '0');
+  return /^0+$/.test(hex) ? randomHex(bytes) : hex;
+}
+
+/** The span context that a call takes as parent, or undefined when there is none. */
+export function parentOf(context: CallContext): { traceId: string; spanId: string; sampled: boolean } | undefined {
+  const active = activeSpanContext(context);
+  if (active) return active;
+  if (context.parent) return { ...context.parent, sampled: true };
+  const inbound = context.inbound;
+  return inbound && { traceId: inbound.traceId, spanId: inbound.spanId, sampled: inbound.sampled };
+}
+
+/** Ids of the application's active span, read from its context by structure. */
+export function activeSpanContext(
+  context: CallContext,
+): { traceId: string; spanId: string; sampled: boolean } | undefined {
+  try {
+    const span = context.otelContext?.getValue(OTEL_SPAN_KEY);
+    const get = (span as { spanContext?: () => unknown } | undefined)?.spanContext;
+    if (typeof get !== 'function') return undefined;
+    const ids = get.call(span) as { traceId?: unknown; spanId?: unknown; traceFlags?: unknown };
+    const { traceId, spanId, traceFlags } = ids;
+    if (typeof traceId !== 'string' || !/^[0-9a-f]{32}$/.test(traceId) || /^0+$/.test(traceId)) return undefined;
+    if (typeof spanId !== 'string' || !/^[0-9a-f]{16}$/.test(spanId) || /^0+$/.test(spanId)) return undefined;
+    return { traceId, spanId, sampled: typeof traceFlags === 'number' && (traceFlags & 1) === 1 };
+  } catch {
+    // A foreign context may do anything; without a readable span the call simply has no active parent.
+    return undefined;
+  }
+}
+
+/** Spans that only have ids: what the core uses when there is nowhere for spans to go. */
+export function idOnlySpans(): CallSpans {
+  return {
+    start(call) {
+      const parent = parentOf(call.context);
+      const trace: TraceRef = parent
+        ? { traceId: parent.traceId, spanId: randomHex(8), parentSpanId: parent.spanId, sampled: parent.sampled }
+        : { traceId: randomHex(16), spanId: randomHex(8), sampled: true };
+      return { trace, settled: parent !== undefined, nested: false };
+    },
+    settle(handle, { parent, attempts }) {
+      const trace: TraceRef =
+        handle.settled || !parent
+          ? handle.trace
+          : { traceId: parent.traceId, spanId: handle.trace.spanId, parentSpanId: parent.spanId, sampled: parent.sampled };
+      return { trace, attemptSpanIds: attempts.map(() => randomHex(8)) };
+    },
+    end() {},
+    startTool(tool) {
+      const ids = tool.ids ?? {
+        traceId: tool.parent?.traceId ?? randomHex(16),
+        spanId: randomHex(8),
+        ...(tool.parent ? { parentSpanId: tool.parent.spanId } : {}),
+      };
+      return { trace: { ...ids, sampled: tool.parent?.sampled ?? true }, settled: true, nested: false };
+    },
+    endTool() {},
+    flush: () => Promise.resolve(),
+  };
+}
