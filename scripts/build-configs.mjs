@@ -1,0 +1,81 @@
+/**
+ * What is built from each package, in dependency order. Workspace packages and all dependencies stay external, with one
+ * exception: `orangebox/register` is one file that inlines the preload's own code, since it must load fast and alone.
+ */
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** Directories under `packages/`, in dependency order. */
+export const packageNames = ['schema', 'codec', 'recorder', 'store', 'instrument', 'replay', 'orangebox'];
+
+/** Packages whose sources are part of `register.cjs`. */
+const inlined = ['schema', 'codec', 'instrument'];
+
+/** Everything that is not a path is external: dependencies load lazily or not at all, and the OpenTelemetry CJS builds do not survive bundling. */
+const external = [/^[^./]/];
+
+const shared = (directory, outDir) => ({
+  cwd: directory,
+  config: false,
+  outDir,
+  tsconfig: join(root, 'tsconfig.json'),
+  platform: 'node',
+  target: 'node20.19',
+  fixedExtension: true,
+  sourcemap: false,
+  treeshake: true,
+  clean: false,
+  report: false,
+  logLevel: 'error',
+  hash: false,
+});
+
+/** tsdown configurations of one package, written to `outDir`. */
+export function buildConfigs(name, outDir) {
+  const directory = join(root, 'packages', name);
+  const library = {
+    ...shared(directory, outDir),
+    entry: { index: join(directory, 'src/index.ts') },
+    format: ['esm', 'cjs'],
+    dts: { sourcemap: false },
+    deps: { neverBundle: external, skipNodeModulesBundle: true },
+  };
+  if (name !== 'orangebox') return [library];
+  const preload = {
+    ...shared(directory, outDir),
+    entry: { register: join(directory, 'src/register.ts') },
+    format: ['cjs'],
+    dts: false,
+    minify: false,
+    alias: Object.fromEntries(inlined.map((p) => [`@orangebox/${p}`, join(root, 'packages', p, 'src/index.ts')])),
+    deps: {
+      alwaysBundle: inlined.map((p) => `@orangebox/${p}`),
+      neverBundle: [/^node:/, '@orangebox/recorder', '@opentelemetry/api'],
+    },
+  };
+  const cli = {
+    ...shared(directory, outDir),
+    entry: { cli: join(directory, 'src/cli.ts') },
+    format: ['esm'],
+    dts: false,
+    deps: { neverBundle: external, skipNodeModulesBundle: true },
+  };
+  return [library, preload, cli];
+}
+
+/** Packages whose sources a package's output is made of. */
+export function sourcesOf(name) {
+  return name === 'orangebox' ? [...inlined, name] : [name];
+}
+
+/** Source files of a package that end up in its output. */
+export function sourceFiles(name) {
+  const source = join(root, 'packages', name, 'src');
+  return readdirSync(source, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
