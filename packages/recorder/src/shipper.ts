@@ -1,4 +1,8 @@
-/** The seam between the recorder's core and the payload exporter. */
+/**
+ * The seam between the recorder's core and the payload exporter, which is
+ * `createShipper(config: RecorderConfig, host: ShipperHost): Shipper` in `shipping/payload-shipper.ts`, loaded by the
+ * core with a dynamic import when `config.endpoint` is set and the first snapshot is ready.
+ */
 import type { Json } from '@orangebox/schema';
 
 /** One snapshot that is promised under its key and wants to reach the payload endpoint. */

@@ -5,7 +5,11 @@
  * Order per call: `start` (synchronously, when the request is created) -> `settle` (when the call has ended; all ids
  * are final afterwards, because the digest covers them) -> `end` (once the digest is known). Likewise for tools:
  * `startTool` -> `endTool`. Nothing here may throw.
+ *
+ * The OpenTelemetry implementation is `createCallSpans(config: RecorderConfig, reporter: Reporter): CallSpans` in
+ * `otel/call-spans.ts`. It is loaded with the core, so it is light and loads the SDK itself, later.
  */
+import { randomFillSync } from 'node:crypto';
 import type { ErrorInfo, SnapshotKind, ToolExecution, TraceRef } from '@orangebox/schema';
 import type { CallContext } from './wire-events.ts';
 
@@ -131,10 +135,18 @@ export interface CallSpans {
 /** `createContextKey` of the OpenTelemetry API uses `Symbol.for`, so the active span can be read without the API. */
 const OTEL_SPAN_KEY: symbol = Symbol.for('OpenTelemetry Context Key SPAN');
 
-/** Random lower-case hex of `bytes` bytes, never all zero. */
+/** Filled in one go; `Math.random` is the program's own and must not be advanced by us. */
+const pool: Buffer = Buffer.allocUnsafeSlow(2048);
+let poolOffset = pool.length;
+
+/** Random lower-case hex of `bytes` bytes (at most 32), never all zero. */
 export function randomHex(bytes: number): string {
-  let hex = '';
-  while (hex.length < bytes * 2) hex += Math.floor(Math.random() * 0x1_0000_0000).toString(16).padStart(8, '0');
+  if (poolOffset + bytes > pool.length) {
+    randomFillSync(pool);
+    poolOffset = 0;
+  }
+  const hex = pool.toString('hex', poolOffset, poolOffset + bytes);
+  poolOffset += bytes;
   return /^0+$/.test(hex) ? randomHex(bytes) : hex;
 }
 

@@ -1,0 +1,226 @@
+/** Every environment variable that the recorder reads, parsed and checked. `docs/configuration.md` is the table. */
+import { resolve } from 'node:path';
+
+/** How much is recorded. */
+export type Level = 'full' | 'metadata' | 'errors' | 'off';
+
+/** Where recordings go. `metadata`: spans only, no body is kept and no key is promised. */
+export type Mode = 'local' | 'split' | 'metadata';
+
+/** Parsed configuration of the recorder. */
+export interface RecorderConfig {
+  level: Level;
+  mode: Mode;
+  /** Absolute directory of recordings. */
+  dir: string;
+  /** False where nothing at all may be written to the disk. */
+  keepsFiles: boolean;
+  /** Bodies are recorded (false: heads and timings only). */
+  keepsBodies: boolean;
+  /** Base URL of the payload endpoint, without trailing slash; absent when none or when it was refused. */
+  endpoint?: string;
+  endpointHeaders: Record<string, string>;
+  maxBodyBytes: number;
+  memoryBytes: number;
+  dirBytes: number;
+  /** The user's patterns, with flag `g`. */
+  redactPatterns: RegExp[];
+  fsync: 'off' | 'call';
+  exitFlushMs: number;
+  /** Message content goes on spans (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`). */
+  captureContent: boolean;
+  otel: OtelSettings;
+  serviceName: string;
+  /** `OTEL_RESOURCE_ATTRIBUTES`, decoded. */
+  resource: Record<string, string>;
+}
+
+/** What the standard OpenTelemetry variables decide. Exporters read their own variables beyond these. */
+export interface OtelSettings {
+  /** `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none`: no spans, snapshots all the same. */
+  disabled: boolean;
+  /** The private provider's exporter, when there is somewhere for spans to go. */
+  exporter: 'none' | 'otlp' | 'console';
+  protocol: 'http/protobuf' | 'http/json';
+  /** Values of `OTEL_SEMCONV_STABILITY_OPT_IN`. */
+  semconvOptIn: string[];
+  /** The smallest limit on attribute values, if one is set. */
+  attributeValueLimit?: number;
+}
+
+/** Bad values are told through this; the default is used instead. */
+export type ConfigWarning = (variable: string, message: string) => void;
+
+type Env = Record<string, string | undefined>;
+
+const MIB = 1024 * 1024;
+
+/** Reads the configuration. Never throws; `warn` is called once per bad value. */
+export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = process.cwd): RecorderConfig {
+  const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
+    const raw = valueOf(env, name)?.toLowerCase();
+    if (raw === undefined) return fallback;
+    if ((allowed as readonly string[]).includes(raw)) return raw as T;
+    warn(name, `${name} is not one of ${allowed.join(', ')}; using ${fallback}`);
+    return fallback;
+  };
+  const number = (name: string, fallback: number, parse: (raw: string) => number | undefined, what: string): number => {
+    const raw = valueOf(env, name);
+    if (raw === undefined) return fallback;
+    const value = parse(raw);
+    if (value !== undefined) return value;
+    warn(name, `${name} is not ${what}; using ${fallback}`);
+    return fallback;
+  };
+  const bytes = (name: string, fallback: number): number => number(name, fallback, parseBytes, 'a size in bytes');
+
+  const level = oneOf('ORANGEBOX_LEVEL', ['full', 'metadata', 'errors', 'off'], 'full');
+  const otel = readOtel(env, oneOf);
+  const endpoint = readEndpoint(env, warn);
+  const dirSet = valueOf(env, 'ORANGEBOX_DIR');
+  const sendsSpansOnly = otel.endpointSet && !otel.settings.disabled && endpoint === undefined && dirSet === undefined;
+  const mode: Mode = level === 'metadata' || sendsSpansOnly ? 'metadata' : endpoint ? 'split' : 'local';
+  const resource = parsePairs(valueOf(env, 'OTEL_RESOURCE_ATTRIBUTES') ?? '');
+  return {
+    level,
+    mode,
+    dir: resolveDir(dirSet ?? '.orangebox', cwd),
+    keepsFiles: level !== 'off' && !sendsSpansOnly,
+    keepsBodies: mode !== 'metadata' && level !== 'off',
+    ...(endpoint ? { endpoint } : {}),
+    endpointHeaders: parsePairs(valueOf(env, 'ORANGEBOX_HEADERS') ?? ''),
+    maxBodyBytes: bytes('ORANGEBOX_MAX_BODY_BYTES', 64 * MIB),
+    memoryBytes: bytes('ORANGEBOX_MEMORY_BYTES', 64 * MIB),
+    dirBytes: bytes('ORANGEBOX_DIR_BYTES', 1024 * MIB),
+    redactPatterns: readPatterns(env, warn),
+    fsync: oneOf('ORANGEBOX_FSYNC', ['off', 'call'], 'off'),
+    exitFlushMs: number('ORANGEBOX_EXIT_FLUSH_MS', 2000, parseWhole, 'a number of milliseconds'),
+    captureContent: isCaptureOn(valueOf(env, 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')),
+    otel: otel.settings,
+    serviceName: valueOf(env, 'OTEL_SERVICE_NAME') ?? resource['service.name'] ?? 'unknown_service:node',
+    resource,
+  };
+}
+
+function valueOf(env: Env, name: string): string | undefined {
+  const value = env[name]?.trim();
+  return value === undefined || value === '' ? undefined : value;
+}
+
+function readOtel(
+  env: Env,
+  oneOf: <T extends string>(name: string, allowed: readonly T[], fallback: T) => T,
+): { settings: OtelSettings; endpointSet: boolean } {
+  const endpointSet =
+    valueOf(env, 'OTEL_EXPORTER_OTLP_ENDPOINT') !== undefined ||
+    valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') !== undefined;
+  const wanted = (valueOf(env, 'OTEL_TRACES_EXPORTER') ?? '').toLowerCase().split(',').map((s) => s.trim());
+  const disabled = valueOf(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true' || wanted.includes('none');
+  const exporter = disabled
+    ? 'none'
+    : wanted.includes('otlp') || (endpointSet && !wanted.includes('console'))
+      ? 'otlp'
+      : wanted.includes('console')
+        ? 'console'
+        : 'none';
+  const protocolName = valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL')
+    ? 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'
+    : 'OTEL_EXPORTER_OTLP_PROTOCOL';
+  const limits = ['OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT', 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT']
+    .map((name) => parseWhole(valueOf(env, name) ?? ''))
+    .filter((n) => n !== undefined);
+  return {
+    endpointSet,
+    settings: {
+      disabled,
+      exporter,
+      protocol: oneOf(protocolName, ['http/protobuf', 'http/json'], 'http/protobuf'),
+      semconvOptIn: (valueOf(env, 'OTEL_SEMCONV_STABILITY_OPT_IN') ?? '').split(',').map((s) => s.trim()).filter(Boolean),
+      ...(limits.length > 0 ? { attributeValueLimit: Math.min(...limits) } : {}),
+    },
+  };
+}
+
+/** A payload endpoint must be http(s), and plain http only on loopback or by explicit consent. */
+function readEndpoint(env: Env, warn: ConfigWarning): string | undefined {
+  const raw = valueOf(env, 'ORANGEBOX_ENDPOINT');
+  if (raw === undefined) return undefined;
+  const url = URL.canParse(raw) ? new URL(raw) : undefined;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    warn('ORANGEBOX_ENDPOINT', 'ORANGEBOX_ENDPOINT is not an http or https URL; recordings stay on this machine');
+    return undefined;
+  }
+  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  if (url.protocol === 'http:' && !loopback && valueOf(env, 'ORANGEBOX_INSECURE')?.toLowerCase() !== 'true') {
+    warn(
+      'ORANGEBOX_ENDPOINT',
+      'ORANGEBOX_ENDPOINT is plain http to another machine; set ORANGEBOX_INSECURE=true to allow it. Recordings stay here',
+    );
+    return undefined;
+  }
+  return raw.replace(/\/+$/, '');
+}
+
+/** One regular expression, or a JSON array of them. */
+function readPatterns(env: Env, warn: ConfigWarning): RegExp[] {
+  const raw = valueOf(env, 'ORANGEBOX_REDACT');
+  if (raw === undefined) return [];
+  try {
+    const sources: unknown = raw.startsWith('["') ? JSON.parse(raw) : [raw];
+    if (!Array.isArray(sources) || !sources.every((s) => typeof s === 'string')) throw new Error('not strings');
+    return sources.map((source) => {
+      const pattern = new RegExp(source, 'g');
+      if (pattern.test('')) throw new Error('matches the empty text');
+      pattern.lastIndex = 0;
+      return pattern;
+    });
+  } catch {
+    warn('ORANGEBOX_REDACT', 'ORANGEBOX_REDACT is no regular expression, nor a JSON array of them; not used');
+    return [];
+  }
+}
+
+function parseBytes(raw: string): number | undefined {
+  const m = /^(\d+(?:\.\d+)?)\s*(k|m|g)?(?:i?b)?$/i.exec(raw);
+  if (!m) return undefined;
+  const unit = { k: 1024, m: MIB, g: 1024 * MIB }[(m[2] ?? '').toLowerCase()] ?? 1;
+  const value = Math.floor(Number(m[1]) * unit);
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+function parseWhole(raw: string): number | undefined {
+  return /^\d{1,9}$/.test(raw) ? Number(raw) : undefined;
+}
+
+/** The form of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs, comma-separated, percent-encoded. */
+function parsePairs(raw: string): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (const part of raw.split(',')) {
+    const at = part.indexOf('=');
+    const name = part.slice(0, Math.max(at, 0)).trim();
+    if (name !== '') pairs[name] = percentDecode(part.slice(at + 1).trim());
+  }
+  return pairs;
+}
+
+function percentDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** `true` of earlier conventions and the span modes of the current ones. */
+function isCaptureOn(raw: string | undefined): boolean {
+  return raw !== undefined && ['true', '1', 'span_only', 'span_and_event'].includes(raw.toLowerCase());
+}
+
+/** A program whose working directory was removed has no `cwd()`; such a path can't be created and is told then. */
+function resolveDir(dir: string, cwd: () => string): string {
+  try {
+    return resolve(cwd(), dir);
+  } catch {
+    return resolve('/nonexistent', dir);
+  }
+}
