@@ -1,0 +1,39 @@
+/** Public names of @orangebox/codec. Each section is one concern; keep names listed one by one. */
+
+// Canonical JSON, hash, bodies, digest
+export { CANONICAL_JSON_MAX_DEPTH, canonicalJson } from './canonical-json.ts';
+export type { Sha256 } from './hash.ts';
+export { concatBytes, fromBase64, toBase64, utf8, utf8Text } from './bytes.ts';
+export { decodeBody, encodeBody, type ResolveBody } from './body.ts';
+export { snapshotDigest, verifySnapshotDigest } from './digest.ts';
+
+// Segments
+export { type Crc32, crc32 } from './crc32.ts';
+export { encodeRecord, encodeSegmentHeader } from './frames.ts';
+export {
+  type DecodedFrame,
+  type DecodeSegmentOptions,
+  decodeSegment,
+  type SegmentDecoder,
+  type SegmentState,
+} from './decode-segment.ts';
+export type { SegmentSource } from './segment-source.ts';
+
+// Records to snapshots
+export {
+  addToExchange,
+  type CollectedRecords,
+  collectRecords,
+  type ExchangePartRecord,
+  type ExchangeRecords,
+  newExchangeRecords,
+} from './records.ts';
+export {
+  buildCallSnapshot,
+  buildCrashedCallSnapshot,
+  buildToolSnapshot,
+  type CallFacts,
+  type CallInput,
+  fidelityOf,
+  type ToolFacts,
+} from './assemble.ts';
