@@ -2,7 +2,7 @@
  * The seam between the recorder's core and whatever makes spans. The core gathers facts and writes its own span
  * records into the segment; an implementation of {@link CallSpans} gives ids and may drive an OpenTelemetry provider.
  *
- * Order per call: `start` (synchronously, when the request is created) -> `settle` (when the call has ended; all ids
+ * Order per call: `start` (synchronously, when the first request goes out; its time is given) -> `settle` (when the call has ended; all ids
  * are final afterwards, because the digest covers them) -> `end` (once the digest is known). Likewise for tools:
  * `startTool` -> `endTool`. Nothing here may throw.
  *
@@ -27,10 +27,12 @@ export interface SpanStatus {
   message?: string;
 }
 
-/** What is known of a call when its first request is created. */
+/** What is known of a call when its first request body is known (only then attempts can be told from new calls). */
 export interface CallSpanStart {
   kind: Extract<SnapshotKind, 'llm' | 'http'>;
   context: CallContext;
+  /** Ids that stand in the segment already, made when the request was created; to be kept where possible. */
+  provisional: TraceRef;
   startUnixNano: bigint;
   /** Provisional name; the method, since the model is not known yet. */
   name: string;
@@ -159,6 +161,14 @@ export function parentOf(context: CallContext): { traceId: string; spanId: strin
   return inbound && { traceId: inbound.traceId, spanId: inbound.spanId, sampled: inbound.sampled };
 }
 
+/** Ids for a request that was just created: of its parent's trace, or of a new one. */
+export function provisionalTrace(context: CallContext): TraceRef {
+  const parent = parentOf(context);
+  return parent
+    ? { traceId: parent.traceId, spanId: randomHex(8), parentSpanId: parent.spanId, sampled: parent.sampled }
+    : { traceId: randomHex(16), spanId: randomHex(8), sampled: true };
+}
+
 /** Ids of the application's active span, read from its context by structure. */
 export function activeSpanContext(
   context: CallContext,
@@ -182,11 +192,7 @@ export function activeSpanContext(
 export function idOnlySpans(): CallSpans {
   return {
     start(call) {
-      const parent = parentOf(call.context);
-      const trace: TraceRef = parent
-        ? { traceId: parent.traceId, spanId: randomHex(8), parentSpanId: parent.spanId, sampled: parent.sampled }
-        : { traceId: randomHex(16), spanId: randomHex(8), sampled: true };
-      return { trace, settled: parent !== undefined, nested: false };
+      return { trace: call.provisional, settled: call.provisional.parentSpanId !== undefined, nested: false };
     },
     settle(handle, { parent, attempts }) {
       const trace: TraceRef =
