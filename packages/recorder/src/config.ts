@@ -46,6 +46,10 @@ export interface OtelSettings {
   semconvOptIn: string[];
   /** The smallest limit on attribute values, if one is set. */
   attributeValueLimit?: number;
+  /** `OTEL_TRACES_SAMPLER`. */
+  sampler?: string;
+  /** `OTEL_TRACES_SAMPLER_ARG`. */
+  samplerArgument?: string;
 }
 
 /** Bad values are told through this; the default is used instead. */
@@ -126,6 +130,8 @@ function readOtel(
   const protocolName = valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL')
     ? 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'
     : 'OTEL_EXPORTER_OTLP_PROTOCOL';
+  const sampler = valueOf(env, 'OTEL_TRACES_SAMPLER');
+  const samplerArgument = valueOf(env, 'OTEL_TRACES_SAMPLER_ARG');
   const limits = ['OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT', 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT']
     .map((name) => parseWhole(valueOf(env, name) ?? ''))
     .filter((n) => n !== undefined);
@@ -137,6 +143,8 @@ function readOtel(
       protocol: oneOf(protocolName, ['http/protobuf', 'http/json'], 'http/protobuf'),
       semconvOptIn: (valueOf(env, 'OTEL_SEMCONV_STABILITY_OPT_IN') ?? '').split(',').map((s) => s.trim()).filter(Boolean),
       ...(limits.length > 0 ? { attributeValueLimit: Math.min(...limits) } : {}),
+      ...(sampler === undefined ? {} : { sampler: sampler.toLowerCase() }),
+      ...(samplerArgument === undefined ? {} : { samplerArgument }),
     },
   };
 }

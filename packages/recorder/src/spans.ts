@@ -132,6 +132,11 @@ export interface CallSpans {
   endTool(handle: SpanHandle, facts: ToolSpanFacts): void;
   /** Settles when ended spans were exported, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
+  /**
+   * `drain` is called, synchronously, before the application's provider is flushed or shut down: a program that does so
+   * right after its last call must find our spans ended. It settles and ends all calls whose wire has ended.
+   */
+  onBeforeShutdown?(drain: () => void): void;
 }
 
 /** `createContextKey` of the OpenTelemetry API uses `Symbol.for`, so the active span can be read without the API. */
