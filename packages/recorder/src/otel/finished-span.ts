@@ -1,0 +1,21 @@
+/** What the private provider is handed: a span that is over, with nothing left to decide. */
+import type { TraceRef } from '@orangebox/schema';
+import type { SpanAttributes, SpanStatus } from '../spans.ts';
+
+/** A finished span. */
+export interface FinishedSpan {
+  trace: TraceRef;
+  name: string;
+  kind: 'client' | 'internal';
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+  attributes: SpanAttributes;
+  status: SpanStatus;
+}
+
+/** Takes finished spans to their exporter. */
+export interface SpanSink {
+  add(span: FinishedSpan): void;
+  /** Settles when everything added was exported or given up, or after `timeoutMs`. */
+  flush(timeoutMs: number): Promise<void>;
+}

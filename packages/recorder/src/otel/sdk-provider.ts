@@ -1,0 +1,94 @@
+/**
+ * The private provider: all imports of the OpenTelemetry SDK stand here. Loading it costs tens of milliseconds, so it is
+ * only ever imported dynamically, while the first answer is awaited. It registers nothing with the API.
+ */
+import { resourceFromAttributes, defaultResource } from '@opentelemetry/resources';
+import {
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  ConsoleSpanExporter,
+  type SpanExporter,
+  SimpleSpanProcessor,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
+import { INSTRUMENTATION_SCOPE, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
+import type { RecorderConfig } from '../config.ts';
+import { API_SPAN_KIND, API_STATUS_ERROR, hrTime } from './api-shapes.ts';
+import { contextWithParent, ROOT_CONTEXT } from './context.ts';
+import { ExitingExporter } from './exiting-exporter.ts';
+import type { FinishedSpan, SpanSink } from './finished-span.ts';
+
+/** Gives the SDK the ids that a span already has in the segment. */
+class GivenIds {
+  next: { traceId: string; spanId: string } = { traceId: '', spanId: '' };
+  readonly generateTraceId = (): string => this.next.traceId;
+  readonly generateSpanId = (): string => this.next.spanId;
+}
+
+/** Makes the private provider. Exporter, batching and limits read their standard `OTEL_*` variables themselves. */
+export async function createSdkProvider(config: RecorderConfig, version: string): Promise<SpanSink> {
+  const ids = new GivenIds();
+  const { processor, exporting } = await createProcessor(config);
+  const provider = new BasicTracerProvider({
+    idGenerator: ids,
+    // Spans that the configured sampler dropped never come here (see sampling.ts).
+    sampler: new AlwaysOnSampler(),
+    resource: defaultResource().merge(
+      resourceFromAttributes({ ...config.resource, 'service.name': config.serviceName }),
+    ),
+    spanProcessors: [processor],
+  });
+  const tracer = provider.getTracer(INSTRUMENTATION_SCOPE, version, { schemaUrl: SEMCONV_SCHEMA_URL });
+  return {
+    add(span) {
+      ids.next = span.trace;
+      const started = tracer.startSpan(
+        span.name,
+        {
+          kind: API_SPAN_KIND[span.kind],
+          startTime: hrTime(span.startUnixNano),
+          attributes: span.attributes,
+        },
+        parentContext(span),
+      );
+      if (span.status.code === 'error') {
+        const { message } = span.status;
+        started.setStatus({ code: API_STATUS_ERROR, ...(message === undefined ? {} : { message }) });
+      }
+      started.end(hrTime(span.endUnixNano));
+    },
+    async flush(timeoutMs) {
+      exporting?.leaveWithin(timeoutMs);
+      try {
+        await provider.forceFlush({ timeoutMillis: timeoutMs });
+      } finally {
+        exporting?.stay();
+      }
+    },
+  };
+}
+
+function parentContext({ trace }: FinishedSpan): ReturnType<typeof contextWithParent> {
+  if (trace.parentSpanId === undefined) return ROOT_CONTEXT;
+  return contextWithParent(undefined, { traceId: trace.traceId, spanId: trace.parentSpanId, sampled: trace.sampled });
+}
+
+async function createProcessor(
+  config: RecorderConfig,
+): Promise<{ processor: SpanProcessor; exporting?: ExitingExporter }> {
+  if (config.otel.exporter === 'console') return { processor: new SimpleSpanProcessor(new ConsoleSpanExporter()) };
+  const create = await otlpExporterFactory(config.otel.protocol);
+  const exporting = new ExitingExporter(create);
+  return { processor: new BatchSpanProcessor(exporting), exporting };
+}
+
+async function otlpExporterFactory(
+  protocol: RecorderConfig['otel']['protocol'],
+): Promise<(options: { timeoutMillis?: number }) => SpanExporter> {
+  const { OTLPTraceExporter } =
+    protocol === 'http/json'
+      ? await import('@opentelemetry/exporter-trace-otlp-http')
+      : await import('@opentelemetry/exporter-trace-otlp-proto');
+  return (options) => new OTLPTraceExporter(options);
+}
