@@ -37,3 +37,12 @@ export {
   fidelityOf,
   type ToolFacts,
 } from './assemble.ts';
+
+// Recognition, streams, protocol adapters, conversations
+export { CONFIRM_BODY_MAX_BYTES, confirmBody, type Recognition, recogniseRequest } from './recognise.ts';
+export { parseSse, type SseEvent, SseParser } from './sse.ts';
+export type { Described } from './adapters/described.ts';
+export type { ContentDecoder } from './adapters/input.ts';
+export { describeCall, withViews } from './adapters/index.ts';
+export { embeddingVector } from './adapters/openai-embeddings.ts';
+export { chainOf, toolResultsOf } from './conversation.ts';

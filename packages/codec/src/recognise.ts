@@ -19,8 +19,7 @@ const BY_LAST_SEGMENT: { [segment: string]: (parent: string, path: string) => Re
     if (/\/(?:deployments|engines|prompts)\/[^/]+\/completions$/.test(path)) return 'llm';
     return VERSION_SEGMENT.test(parent) ? 'llm' : 'maybe';
   },
-  embeddings: (parent, path) =>
-    VERSION_SEGMENT.test(parent) || path.includes('/deployments/') ? 'llm' : 'maybe',
+  embeddings: (parent, path) => (VERSION_SEGMENT.test(parent) || path.includes('/deployments/') ? 'llm' : 'maybe'),
   // `/v1/responses` is also what a survey service would call its answers, `/v1/messages` a mail service its mails.
   responses: (parent) => (parent === 'openai' ? 'llm' : 'maybe'),
   compact: (parent) => (parent === 'responses' ? 'maybe' : 'no'),
@@ -109,12 +108,7 @@ function mayBeJson(contentType: string | undefined): boolean {
  * `userAgent`, where the caller has it, makes an ambiguous path of a known model client count at once, so that such a
  * request is recorded even if the connection fails before the first body byte.
  */
-export function recogniseRequest(
-  method: string,
-  url: string,
-  contentType?: string,
-  userAgent?: string,
-): Recognition {
+export function recogniseRequest(method: string, url: string, contentType?: string, userAgent?: string): Recognition {
   if (method === 'GET') {
     // The answer of a background response comes by polling it.
     return /\/responses\/resp_[^/?#]+(?:[?#]|$)/.test(url) ? 'llm' : 'no';
@@ -141,12 +135,7 @@ function isHuggingFaceModel(path: string): boolean {
   return /(?:^|\/)models\/[^/]+\/[^/]+$/.test(path) && !path.includes('/api/');
 }
 
-function isStrongByHint(
-  last: string,
-  parent: string,
-  url: string,
-  userAgent: string | undefined,
-): boolean {
+function isStrongByHint(last: string, parent: string, url: string, userAgent: string | undefined): boolean {
   switch (last) {
     case 'responses':
     case 'moderations':

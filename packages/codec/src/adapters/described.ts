@@ -1,0 +1,8 @@
+import type { CallView, RequestView, ResponseView } from '@orangebox/schema';
+
+/** The three derived views of a call. */
+export interface Described {
+  call: CallView;
+  request: RequestView;
+  response: ResponseView;
+}
