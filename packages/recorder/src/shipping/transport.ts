@@ -1,0 +1,126 @@
+/** One POST to the payload endpoint and what its outcome means for the payload and for the endpoint. */
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { recorderVersion } from '../otel/version.ts';
+
+/** What became of a request. */
+export type SendOutcome =
+  | { kind: 'accepted'; answer: Uint8Array }
+  /** The endpoint can't take it now: later, paced. */
+  | { kind: 'later'; reason: string; retryAfterMs?: number }
+  /** This payload is not wanted; others may be. */
+  | { kind: 'refused'; reason: string }
+  /** Nothing can be sent before somebody changes the configuration. */
+  | { kind: 'misconfigured'; reason: string }
+  /** We gave it up ourselves, because the program wants to end. */
+  | { kind: 'abandoned' };
+
+/** Sends bodies to one URL. */
+export interface Transport {
+  send(body: Uint8Array): Promise<SendOutcome>;
+  /** Requests that are under way. */
+  readonly inFlight: number;
+  /** Gives up the requests that are under way. */
+  abandon(): void;
+}
+
+/** Answers are a status and a few bytes; more is not read. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_RETRY_AFTER_MS = 300_000;
+/** Statuses that say that the address, path or credentials are wrong, not the payload. */
+const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410, 426]);
+
+/** Makes a transport. Sockets never keep the program alive. `timeoutMs` bounds silence on the wire, not the whole send. */
+export function createTransport(url: URL, headers: Record<string, string>, timeoutMs: number): Transport {
+  const secure = url.protocol === 'https:';
+  const agent = secure ? new HttpsAgent({ keepAlive: true, maxSockets: 8 }) : new HttpAgent({ keepAlive: true, maxSockets: 8 });
+  const post = secure ? httpsRequest : httpRequest;
+  const abandoning = new Set<() => void>();
+
+  const send = (body: Uint8Array): Promise<SendOutcome> =>
+    new Promise((resolve) => {
+      const request = post(url, {
+        method: 'POST',
+        agent,
+        headers: {
+          'user-agent': `orangebox/${recorderVersion}`,
+          ...headers,
+          'content-type': 'application/x-protobuf',
+          'content-length': body.length,
+        },
+      });
+      const settle = (outcome: SendOutcome): void => {
+        abandoning.delete(abandon);
+        resolve(outcome);
+      };
+      const abandon = (): void => {
+        settle({ kind: 'abandoned' });
+        request.destroy();
+      };
+      abandoning.add(abandon);
+      request.on('socket', (socket) => socket.unref());
+      request.setTimeout(timeoutMs, () => {
+        settle({ kind: 'later', reason: `no answer within ${timeoutMs} ms` });
+        request.destroy();
+      });
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        settle({ kind: 'later', reason: error.code ?? error.message });
+      });
+      request.on('response', (response) => {
+        // An answer may come before the whole body was taken (413 and close): what counts is the answer.
+        void readAnswer(response).then((answer) => {
+          settle(outcomeOf(response, answer));
+          if (!request.writableFinished) request.destroy();
+        });
+      });
+      request.end(body);
+    });
+
+  return {
+    send,
+    get inFlight() {
+      return abandoning.size;
+    },
+    abandon() {
+      for (const abandon of [...abandoning]) abandon();
+    },
+  };
+}
+
+/** The start of an answer's body; what can't be read is left. */
+function readAnswer(response: IncomingMessage): Promise<Uint8Array> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const done = (): void => resolve(Buffer.concat(chunks));
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES) response.destroy();
+      else chunks.push(chunk);
+    });
+    response.on('end', done);
+    response.on('error', done);
+    response.on('close', done);
+  });
+}
+
+function outcomeOf(response: IncomingMessage, answer: Uint8Array): SendOutcome {
+  const status = response.statusCode ?? 0;
+  const reason = `status ${status}`;
+  if (status >= 200 && status < 300) return { kind: 'accepted', answer };
+  // A redirect could take recordings to a host that nobody named.
+  if (status >= 300 && status < 400) return { kind: 'misconfigured', reason: `${reason}, a redirect, which is not followed` };
+  if (MISCONFIGURED.has(status)) return { kind: 'misconfigured', reason };
+  if (status === 408 || status === 425 || status === 429 || status >= 500) {
+    const retryAfterMs = parseRetryAfter(response.headers['retry-after']);
+    return { kind: 'later', reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  }
+  return { kind: 'refused', reason };
+}
+
+/** `Retry-After` in seconds or as a date, at most five minutes. */
+export function parseRetryAfter(value: string | undefined, nowMs: number = Date.now()): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /^\s*\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : undefined;
+}
