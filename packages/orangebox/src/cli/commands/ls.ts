@@ -1,0 +1,108 @@
+/** `orangebox ls`: the recorded calls, newest first. */
+import type { StoredEntry } from '@orangebox/store';
+import type { CommandContext } from '../context.ts';
+import { hasFailed, keptOf, nameOf, outcomeOf, scopeOf, sessionOf, toolsOf } from '../entry-facts.ts';
+import { EXIT } from '../exit-codes.ts';
+import { type FilterOptions, filterFrom } from '../filter-options.ts';
+import { openStore } from '../open-store.ts';
+import { parseCount } from '../parse-options.ts';
+import { withProgress } from '../progress.ts';
+import { safeJson } from '../text/escape.ts';
+import { dateOf, formatAge, formatCount, formatDuration, millisecondsBetween } from '../text/format.ts';
+import { type Column, renderTable } from '../text/table.ts';
+
+/** Options of `ls`. */
+export interface LsOptions extends FilterOptions {
+  number?: string;
+  json?: boolean;
+  reverse?: boolean;
+}
+
+const DEFAULT_LIMIT = 30;
+
+/** Lists calls: a table on a terminal, tab-separated fields off one, JSON with `--json`. */
+export async function ls(context: CommandContext, options: LsOptions): Promise<number> {
+  const { terminal } = context;
+  const limit = options.number === undefined ? DEFAULT_LIMIT : parseCount(options.number, '-n', 0);
+  const filter = filterFrom(options, context.nowMs);
+  const { store } = await openStore(context);
+  const entries: StoredEntry[] = [];
+  let more = false;
+  const collect = async (): Promise<void> => {
+    for await (const entry of store.list({ ...filter, ...(limit === 0 ? {} : { limit: limit + 1 }) })) {
+      if (limit > 0 && entries.length === limit) {
+        more = true;
+        break;
+      }
+      entries.push(entry);
+    }
+  };
+  await withProgress(terminal, () => `reading ${entries.length} calls`, collect());
+  if (options.reverse === true) entries.reverse();
+  if (options.json === true) terminal.line(safeJson(entries, 2));
+  else if (terminal.interactive) writeTable(context, entries);
+  else for (const entry of entries) terminal.line(fields(entry).join('\t'));
+  if (entries.length === 0 && terminal.errorInteractive) {
+    terminal.note(Object.keys(filter).length > 0 ? 'no call matches' : 'nothing is recorded yet');
+  }
+  if (more && terminal.errorInteractive) terminal.note(`the newest ${limit} are shown; -n 0 shows all`);
+  await store.close();
+  return EXIT.ok;
+}
+
+function writeTable(context: CommandContext, entries: readonly StoredEntry[]): void {
+  if (entries.length === 0) return;
+  const c = context.terminal.colors;
+  const columns: Column<StoredEntry>[] = [
+    { title: 'ref', cell: (e) => e.ref, paint: c.yellow },
+    { title: 'age', cell: (e) => formatAge(e.time.startUnixNano, context.nowMs), align: 'right', paint: c.dim },
+    { title: 'session', cell: sessionOf, shrinkTo: 8 },
+    { title: 'step', cell: scopeOf, shrinkTo: 8 },
+    { title: 'model', cell: nameOf, shrinkTo: 12, paint: (text, e) => (e.tool === undefined ? c.bold(text) : c.magenta(text)) },
+    { title: 'status', cell: outcomeOf, shrinkTo: 6, paint: (text, e) => (hasFailed(e) ? c.red(text) : e.status === 'open' ? c.cyan(text) : c.green(text)) },
+    { title: 'tries', cell: (e) => ((e.summary?.attempts ?? 1) > 1 ? String(e.summary?.attempts) : ''), align: 'right' },
+    { title: 'in', cell: (e) => count(e.summary?.inputTokens), align: 'right' },
+    { title: 'out', cell: (e) => count(e.summary?.outputTokens), align: 'right' },
+    { title: 'first', cell: firstOf, align: 'right', paint: c.dim },
+    { title: 'total', cell: totalOf, align: 'right' },
+    { title: 'tools', cell: toolsOf, shrinkTo: 8, paint: c.magenta },
+    { title: 'kept', cell: keptOf, shrinkTo: 7, paint: (text, e) => (e.status === 'lost' ? c.red(text) : e.fidelity.level === 'exact' ? c.dim(text) : c.yellow(text)) },
+  ];
+  const lines = renderTable(entries, columns, { width: context.terminal.width, header: c.dim });
+  for (const line of lines) context.terminal.line(line);
+}
+
+function count(tokens: number | undefined): string {
+  return tokens === undefined ? '' : formatCount(tokens);
+}
+
+function firstOf(entry: StoredEntry): string {
+  const nano = entry.summary?.timeToFirstChunkNano;
+  return nano === undefined ? '' : formatDuration(Number(nano) / 1e6);
+}
+
+function totalOf(entry: StoredEntry): string {
+  if (entry.status === 'open') return '';
+  return formatDuration(millisecondsBetween(entry.time.startUnixNano, entry.time.endUnixNano));
+}
+
+/** Fields of a line off a terminal, in the table's order: whole ids, ISO time, plain numbers, milliseconds. */
+function fields(entry: StoredEntry): string[] {
+  const { summary } = entry;
+  const firstNano = summary?.timeToFirstChunkNano;
+  return [
+    entry.ref,
+    dateOf(entry.time.startUnixNano).toISOString(),
+    sessionOf(entry),
+    scopeOf(entry),
+    nameOf(entry),
+    outcomeOf(entry),
+    String(summary?.attempts ?? ''),
+    String(summary?.inputTokens ?? ''),
+    String(summary?.outputTokens ?? ''),
+    firstNano === undefined ? '' : String(Math.round(Number(firstNano) / 1e6)),
+    entry.status === 'open' ? '' : String(Math.round(millisecondsBetween(entry.time.startUnixNano, entry.time.endUnixNano))),
+    toolsOf(entry),
+    keptOf(entry),
+  ];
+}

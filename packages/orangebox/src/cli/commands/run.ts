@@ -1,0 +1,103 @@
+/** `orangebox run -- COMMAND…`: one command, recorded. */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { OrangeboxError } from '@orangebox/schema';
+import type { CommandContext } from '../context.ts';
+import { errnoOf } from '../exit-codes.ts';
+import { DEFAULT_DIRECTORY } from '../locate.ts';
+import { makeReportFile, type RunReport, saveLastRun } from '../run-report.ts';
+import { escapeLine } from '../text/escape.ts';
+import { plural } from '../text/format.ts';
+import { registerPath } from './path.ts';
+
+/** Signals that are passed on. The terminal itself sends SIGINT and SIGQUIT to the child; passing them on would double them. */
+const FORWARDED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGCONT'];
+const FROM_KEYBOARD: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
+
+/** Runs the command with the preload and ends as it ended: same exit code, or same signal. */
+export async function run(context: CommandContext, command: readonly string[]): Promise<number> {
+  const [program, ...args] = command;
+  if (program === undefined) throw new OrangeboxError('OBX_CLI_USAGE', 'no command to run', { hint: 'orangebox run -- node app.js' });
+  const { terminal, env } = context;
+  const report = makeReportFile();
+  try {
+    const child = spawn(program, args, {
+      stdio: 'inherit',
+      env: {
+        ...env.all,
+        NODE_OPTIONS: nodeOptions(env.nodeOptions, registerPath()),
+        ORANGEBOX_RUN_REPORT: report.path,
+        ...(context.dir === undefined ? {} : { ORANGEBOX_DIR: context.dir }),
+      },
+    });
+    const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    const stop = passSignals((signal) => void child.kill(signal), process.stdin.isTTY === true);
+    child.once('spawn', () => {
+      if (terminal.errorInteractive) note(context, `recording to ${escapeLine(context.dir ?? env.dir ?? DEFAULT_DIRECTORY)}`);
+    });
+    const { code, signal } = await ended.finally(stop);
+    const result = report.read();
+    if (terminal.errorInteractive) note(context, endLine(result));
+    saveLastRun(context, result);
+    if (signal !== null) return dieOf(signal);
+    return code ?? 1;
+  } catch (error) {
+    return cannotRun(context, program, error);
+  } finally {
+    report.remove();
+  }
+}
+
+/** The existing options with the preload behind them. A path with blanks is quoted as node reads it. */
+export function nodeOptions(existing: string | undefined, path: string): string {
+  const word = /[\s"\\]/.test(path) ? `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : path;
+  const added = `--require ${word}`;
+  if (existing === undefined) return added;
+  return existing.includes(added) ? existing : `${existing} ${added}`;
+}
+
+function passSignals(send: (signal: NodeJS.Signals) => void, onTerminal: boolean): () => void {
+  const undo: (() => void)[] = [];
+  for (const signal of [...FORWARDED, ...FROM_KEYBOARD]) {
+    const passes = !onTerminal || !FROM_KEYBOARD.includes(signal);
+    const listener = (): void => {
+      if (passes) send(signal);
+    };
+    process.on(signal, listener);
+    undo.push(() => process.off(signal, listener));
+  }
+  return () => {
+    for (const step of undo) step();
+  };
+}
+
+function note(context: CommandContext, text: string): void {
+  context.terminal.note(`${context.terminal.errorColors.yellow('orangebox')} ${text}`);
+}
+
+function endLine(report: RunReport): string {
+  if (report.recorded > 0) return `${plural(report.recorded, 'call')} recorded; see them with: npx orangebox ls`;
+  const seen = report.hosts.slice(0, 3).map(escapeLine).join(', ');
+  if (report.hosts.length > 0) return `no LLM call was recognised (hosts seen: ${seen}); npx orangebox says what to do`;
+  return 'no LLM call was seen';
+}
+
+/** Ends this process as the child ended, so that a shell or supervisor sees the same. */
+function dieOf(signal: NodeJS.Signals): number {
+  process.kill(process.pid, signal);
+  // Where the signal is ignored or late, the shell's convention says the same.
+  return 128 + constants.signals[signal];
+}
+
+/** As a shell does: 127 when the command is not there, 126 when it may not be run. */
+function cannotRun(context: CommandContext, program: string, error: unknown): number {
+  const code = errnoOf(error);
+  if (code !== 'ENOENT' && code !== 'EACCES') throw error;
+  const why = code === 'ENOENT' ? 'is not there' : 'may not be run';
+  context.terminal.note(`${context.terminal.errorColors.red('orangebox:')} ${escapeLine(program)} ${why}`);
+  context.terminal.note(`  ${context.terminal.errorColors.dim('hint:')} orangebox run -- node app.js`);
+  return code === 'ENOENT' ? 127 : 126;
+}

@@ -1,0 +1,184 @@
+/** `orangebox` alone: the state, the last problem, what to do next. */
+import type { StoredEntry, StoreProblem } from '@orangebox/store';
+import type { CommandContext } from '../context.ts';
+import { hasFailed, nameOf, outcomeOf } from '../entry-facts.ts';
+import { EXIT } from '../exit-codes.ts';
+import { type Located, locate } from '../locate.ts';
+import { openStore } from '../open-store.ts';
+import { withProgress } from '../progress.ts';
+import { type RunReport, readLastRun } from '../run-report.ts';
+import { agoText } from '../show/header.ts';
+import { type NextCommand, writeNext } from '../show/next-commands.ts';
+import { escapeLine, safeJson } from '../text/escape.ts';
+import { formatBytes, formatCount, plural } from '../text/format.ts';
+import { directorySize } from '../directory-size.ts';
+
+interface State {
+  dir: string;
+  sizeBytes: number;
+  files: number;
+  calls: number;
+  tools: number;
+  http: number;
+  sessions: number;
+  failed: number;
+  lost: number;
+  partial: number;
+  running: number;
+  inputTokens: number;
+  outputTokens: number;
+  newest?: StoredEntry;
+  lastProblem?: StoredEntry;
+  problems: StoreProblem[];
+  lastRun?: RunReport;
+}
+
+/** Shows the state of the store. */
+export async function status(context: CommandContext, options: { json?: boolean }): Promise<number> {
+  const located = locate(context);
+  const { terminal } = context;
+  if (!located.exists && context.env.store === undefined) {
+    if (options.json === true) terminal.line(safeJson({ dir: located.dir, exists: false }));
+    else writeNothingYet(context, located);
+    return EXIT.ok;
+  }
+  const state = await withProgress(terminal, () => 'reading the recordings', gather(context));
+  if (options.json === true) terminal.line(safeJson({ exists: true, ...state }, 2));
+  else writeState(context, state);
+  return EXIT.ok;
+}
+
+async function gather(context: CommandContext): Promise<State> {
+  const { store, located } = await openStore(context);
+  const size = await directorySize(located.dir);
+  const state: State = {
+    dir: store.location,
+    sizeBytes: size.sizeBytes,
+    files: size.files,
+    calls: 0,
+    tools: 0,
+    http: 0,
+    sessions: 0,
+    failed: 0,
+    lost: 0,
+    partial: 0,
+    running: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    problems: [],
+  };
+  const sessions = new Set<string>();
+  for await (const entry of store.list()) {
+    if (entry.kind === 'llm') state.calls++;
+    else if (entry.kind === 'tool') state.tools++;
+    else state.http++;
+    if (entry.session !== undefined) sessions.add(entry.session.id);
+    if (hasFailed(entry)) {
+      state.failed++;
+      state.lastProblem ??= entry;
+    }
+    if (entry.status === 'lost') state.lost++;
+    else if (entry.status === 'open') state.running++;
+    else if (entry.status === 'stored' && entry.fidelity.level === 'partial') state.partial++;
+    state.inputTokens += entry.summary?.inputTokens ?? 0;
+    state.outputTokens += entry.summary?.outputTokens ?? 0;
+    state.newest ??= entry;
+  }
+  state.sessions = sessions.size;
+  state.problems = await store.problems();
+  const lastRun = readLastRun(located.dir);
+  if (lastRun !== undefined) state.lastRun = lastRun;
+  await store.close();
+  return state;
+}
+
+function writeState(context: CommandContext, state: State): void {
+  const { terminal, nowMs } = context;
+  const c = terminal.colors;
+  terminal.line(`${c.bold('orangebox')}  ${escapeLine(state.dir)}  ${c.dim(`${formatBytes(state.sizeBytes)} in ${plural(state.files, 'file')}`)}`);
+  terminal.line();
+  if (state.newest === undefined) terminal.line('  nothing is recorded yet');
+  else {
+    const counts = [
+      plural(state.calls, 'call'),
+      plural(state.sessions, 'session'),
+      state.tools > 0 ? plural(state.tools, 'tool run') : '',
+      state.http > 0 ? plural(state.http, 'other request') : '',
+      state.running > 0 ? c.cyan(`${state.running} running`) : '',
+      state.failed > 0 ? c.red(`${state.failed} failed`) : '',
+      state.partial > 0 ? c.yellow(`${state.partial} partial`) : '',
+      state.lost > 0 ? c.red(`${state.lost} lost`) : '0 lost',
+    ];
+    terminal.line(`  ${counts.filter((part) => part !== '').join(' · ')}`);
+    terminal.line(
+      c.dim(`  ${formatCount(state.inputTokens)} tokens in, ${formatCount(state.outputTokens)} out · the newest ${agoText(state.newest.time.startUnixNano, nowMs)}`),
+    );
+  }
+  writeProblems(context, state);
+  writeUnrecognised(context, state);
+  if (terminal.interactive) writeNext(terminal, nextCommands(state));
+}
+
+function writeProblems(context: CommandContext, state: State): void {
+  const { terminal, nowMs } = context;
+  const c = terminal.colors;
+  const problem = state.lastProblem;
+  if (problem !== undefined) {
+    const why = problem.error === undefined ? '' : `: ${problem.error.message.split('\n')[0]?.slice(0, 120) ?? ''}`;
+    terminal.line();
+    terminal.line(
+      `  ${c.red('last problem')}  ${nameOf(problem)} ${c.red(outcomeOf(problem))} ${agoText(problem.time.startUnixNano, nowMs)}${escapeLine(why)}`,
+    );
+    terminal.line(`                ${c.cyan(`orangebox show ${problem.ref}`)}`);
+  }
+  if (state.problems.length > 0) {
+    terminal.line();
+    terminal.line(`  ${c.yellow(plural(state.problems.length, 'problem'))} in the files: ${escapeLine(state.problems[0]?.message ?? '')}`);
+    terminal.line(`                ${c.cyan('orangebox doctor')}`);
+  }
+}
+
+/** When the last run recognised nothing: which hosts it talked to, and the line that would record them. */
+function writeUnrecognised(context: CommandContext, state: State): void {
+  const { terminal } = context;
+  const run = state.lastRun;
+  if (run === undefined || run.recorded > 0) return;
+  const c = terminal.colors;
+  terminal.line();
+  const [first] = run.hosts;
+  if (first === undefined) {
+    terminal.line('  the last orangebox run saw no HTTP request at all');
+    terminal.line(c.dim('  traffic over HTTP/2, WebSockets or a native client does not pass the seams that are recorded'));
+    return;
+  }
+  terminal.line(`  the last orangebox run recognised no LLM call; it talked to ${run.hosts.slice(0, 8).map(escapeLine).join(', ')}`);
+  terminal.line('  if one of them is a model server, record it with:');
+  terminal.line(`  ${c.cyan(`ORANGEBOX_INCLUDE=${includePattern(first)} npx orangebox run -- COMMAND`)}`);
+}
+
+function includePattern(host: string): string {
+  // A pattern without a slash is a host, with any port and path.
+  return host.replace(/[^A-Za-z0-9.-].*$/, '');
+}
+
+function nextCommands(state: State): NextCommand[] {
+  if (state.newest === undefined) return [['orangebox run -- node app.js', 'record a program']];
+  const commands: NextCommand[] = [
+    ['orangebox ls', 'the calls'],
+    ['orangebox show last', 'the newest call as a conversation'],
+    ['orangebox replay last', 'its answer again, offline'],
+  ];
+  return commands;
+}
+
+function writeNothingYet(context: CommandContext, located: Located): void {
+  const { terminal } = context;
+  const c = terminal.colors;
+  const where = located.basis === 'ORANGEBOX_DIR' ? `at ${escapeLine(located.dir)}` : 'here';
+  terminal.line(`${c.bold('orangebox')}  nothing is recorded ${where} yet`);
+  terminal.line();
+  terminal.line('  start your program with one extra flag, or under run, then come back:');
+  terminal.line();
+  terminal.line(`  ${c.cyan('node --require orangebox/register app.js')}`);
+  terminal.line(`  ${c.cyan('npx orangebox run -- npm start')}`);
+}

@@ -1,0 +1,43 @@
+/** The filters of `ls`, shared by whatever takes a selection. */
+import type { SnapshotKind } from '@orangebox/schema';
+import type { ListFilter } from '@orangebox/store';
+import { parseTime, usage } from './parse-options.ts';
+import { escapeLine } from './text/escape.ts';
+
+/** Options as commander gives them. */
+export interface FilterOptions {
+  since?: string;
+  until?: string;
+  model?: string;
+  status?: string;
+  tool?: string;
+  text?: string;
+  session?: string;
+  user?: string;
+  trace?: string;
+  kind?: string;
+}
+
+const KINDS: readonly SnapshotKind[] = ['llm', 'tool', 'http', 'state'];
+
+/** Parses the options into a filter. */
+export function filterFrom(options: FilterOptions, nowMs: number): ListFilter {
+  const filter: ListFilter = {};
+  if (options.since !== undefined) filter.sinceUnixMs = parseTime(options.since, nowMs);
+  if (options.until !== undefined) filter.untilUnixMs = parseTime(options.until, nowMs);
+  if (options.model !== undefined) filter.model = options.model;
+  if (options.status !== undefined) filter.status = options.status;
+  if (options.tool !== undefined) filter.tool = options.tool;
+  if (options.text !== undefined) filter.text = options.text;
+  if (options.session !== undefined) filter.sessionId = options.session;
+  if (options.user !== undefined) filter.userId = options.user;
+  if (options.trace !== undefined) filter.traceId = options.trace.toLowerCase();
+  if (options.kind !== undefined) filter.kinds = options.kind.split(',').map(parseKind);
+  return filter;
+}
+
+function parseKind(text: string): SnapshotKind {
+  const kind = KINDS.find((k) => k === text.trim());
+  if (kind === undefined) throw usage(`there is no kind "${escapeLine(text)}"`, `kinds are ${KINDS.join(', ')}`);
+  return kind;
+}

@@ -1,0 +1,35 @@
+/** Values of options, parsed and refused with one line that says what would be right. */
+import { OrangeboxError } from '@orangebox/schema';
+import { escapeLine } from './text/escape.ts';
+
+const UNIT_MS: { readonly [unit: string]: number } = { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 };
+
+/** `15m`, `2h`, `3d` back from now, `today`, `yesterday`, or a date or time that `Date` reads. Unix milliseconds. */
+export function parseTime(text: string, nowMs: number): number {
+  const ago = /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(text.trim());
+  if (ago) return nowMs - Number(ago[1]) * (UNIT_MS[ago[2] ?? ''] ?? 0);
+  const midnight = new Date(nowMs).setHours(0, 0, 0, 0);
+  if (text === 'today') return midnight;
+  if (text === 'yesterday') return new Date(midnight - 1).setHours(0, 0, 0, 0);
+  // A bare date means local midnight; `Date` alone would read it as UTC.
+  const time = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00` : text).getTime();
+  if (Number.isNaN(time)) {
+    throw usage(`"${escapeLine(text)}" is not a time`, 'use 15m, 2h, 3d, today, 2026-03-01 or 2026-03-01T14:00:00Z');
+  }
+  return time;
+}
+
+/** A whole number of at least `min`. */
+export function parseCount(text: string, what: string, min: number, max: number = Number.MAX_SAFE_INTEGER): number {
+  const n = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(n >= min && n <= max)) {
+    const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
+    throw usage(`${what} must be a whole number ${range}, not "${escapeLine(text)}"`, undefined);
+  }
+  return n;
+}
+
+/** An error of the command line itself. */
+export function usage(message: string, hint: string | undefined): OrangeboxError {
+  return new OrangeboxError('OBX_CLI_USAGE', message, hint === undefined ? {} : { hint });
+}

@@ -1,0 +1,25 @@
+/** A sign of life on standard error for work that takes over a second. */
+import type { Terminal } from './terminal.ts';
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/** Waits for the work; after a second shows what is being waited for, and takes it away at the end. Only on a terminal. */
+export async function withProgress<T>(terminal: Terminal, label: () => string, work: Promise<T>): Promise<T> {
+  if (!terminal.errorInteractive) return work;
+  const startedMs = Date.now();
+  let frame = 0;
+  let shown = false;
+  const timer = setInterval(() => {
+    if (Date.now() - startedMs < 1000) return;
+    shown = true;
+    const seconds = Math.round((Date.now() - startedMs) / 1000);
+    process.stderr.write(`\r\x1b[K${FRAMES[frame++ % FRAMES.length]} ${label()} ${terminal.errorColors.dim(`${seconds}s`)}`);
+  }, 120);
+  timer.unref();
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (shown) process.stderr.write('\r\x1b[K');
+  }
+}

@@ -1,0 +1,55 @@
+/** Attempts of a call, and why it failed. */
+import type { Exchange, Snapshot } from '@orangebox/schema';
+import { escapeLine } from '../text/escape.ts';
+import { formatDuration } from '../text/format.ts';
+import { adviceFor } from './advice.ts';
+import { isFailure } from './header.ts';
+import type { Pen } from './pen.ts';
+import { writeText } from './text-block.ts';
+
+/** Writes one line per attempt, with the wait before it, where a call had several. */
+export function renderAttempts(pen: Pen, snapshot: Snapshot): void {
+  if (snapshot.exchanges.length < 2) return;
+  const c = pen.colors;
+  const basis = snapshot.attemptsBasis === 'inferred' ? c.dim('  (joined by rule: the client sends no retry counter)') : '';
+  pen.line(`${c.cyan('▌')}${c.bold('attempts')}${basis}`);
+  for (const [i, exchange] of snapshot.exchanges.entries()) {
+    const before = snapshot.exchanges[i - 1];
+    const wait = before === undefined ? '' : c.dim(`after ${formatDuration(waitMs(before, exchange))}`);
+    const status = exchange.response === undefined ? '' : String(exchange.response.status);
+    const ending = exchange.ending === 'complete' ? '' : exchange.ending.replaceAll('_', ' ');
+    const outcome = [status, ending].filter((p) => p !== '').join(' ');
+    const took = formatDuration(Number(exchange.endOffsetNano) / 1e6);
+    const paint = isFailure(exchange) ? c.red : c.green;
+    const why = exchange.error === undefined ? '' : `  ${escapeLine(exchange.error.message.slice(0, 200))}`;
+    const url = exchange.request.url === snapshot.exchanges[0]?.request.url ? '' : `  ${c.dim(escapeLine(exchange.request.url))}`;
+    pen.line(`  ${i + 1}  ${paint(outcome)}  ${c.dim(`took ${took}`)}${wait === '' ? '' : `  ${wait}`}${url}${why}`);
+  }
+}
+
+function waitMs(before: Exchange, next: Exchange): number {
+  const ended = BigInt(before.startUnixNano) + BigInt(before.endOffsetNano);
+  return Math.max(0, Number(BigInt(next.startUnixNano) - ended) / 1e6);
+}
+
+/** Writes what failed and what to do next; nothing for a call that went well. */
+export function renderFailure(pen: Pen, snapshot: Snapshot): void {
+  const exchange = snapshot.exchanges.at(-1);
+  const answered = snapshot.response?.error;
+  const error = snapshot.error ?? exchange?.error;
+  if (!isFailure(exchange) && answered === undefined && error === undefined) return;
+  const c = pen.colors;
+  const status = exchange?.response?.status;
+  const title = status !== undefined && status >= 400 ? `${status} ${exchange?.response?.statusText ?? ''}`.trim() : (error?.type ?? exchange?.ending ?? 'error');
+  pen.line(`${c.red('▌')}${c.bold(c.red('failed'))}  ${escapeLine(title)}`);
+  if (answered !== undefined) {
+    const kind = [answered.type, answered.code].filter((part) => part !== undefined && part !== '').join(', ');
+    writeText(pen, answered.message, '  ');
+    if (kind !== '') pen.line(`  ${c.dim(escapeLine(kind))}`);
+  } else if (error !== undefined) {
+    const code = error.code === undefined ? '' : ` (${error.code})`;
+    writeText(pen, `${error.message}${code}`, '  ');
+  }
+  const advice = adviceFor(exchange?.ending ?? 'complete', status, answered?.code);
+  if (advice !== undefined) pen.line(`  ${c.cyan('next:')} ${advice}`);
+}

@@ -1,0 +1,79 @@
+/**
+ * The request as a curl command to paste into a shell. The recording is hostile: every word is quoted, a body cannot
+ * name a file (`--data-raw` takes `@` as it is, `--globoff` takes brackets as they are), only http and https are
+ * given out, and a credential's variable is named only for the provider's own host.
+ */
+import { decodeBody } from '@orangebox/codec';
+import { OrangeboxError, type Snapshot } from '@orangebox/schema';
+
+/** Headers that curl makes itself or that belong to the recorded trace. */
+const LEFT_OUT = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'keep-alive', 'traceparent', 'tracestate', 'baggage', 'accept-encoding']);
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const SECRET = /\{\{secret:[^}]*\}\}/;
+
+/** Environment variable of a provider's key, by host. */
+const KEY_VARIABLES: readonly (readonly [host: RegExp, variable: string])[] = [
+  [/^api\.openai\.com$/, 'OPENAI_API_KEY'],
+  [/^[a-z0-9-]+\.openai\.azure\.com$/, 'AZURE_OPENAI_API_KEY'],
+];
+
+/** Builds the command for the last attempt's request. `OBX_CURL_REFUSED` for anything but http and https. */
+export function curlCommand(snapshot: Snapshot): string {
+  const request = snapshot.exchanges.at(-1)?.request;
+  const url = request === undefined ? undefined : tryUrl(request.url);
+  if (request === undefined || url === undefined || !/^https?:$/.test(url.protocol) || !TOKEN.test(request.method)) {
+    throw new OrangeboxError('OBX_CURL_REFUSED', 'this recording has no HTTP request that curl could be given', {
+      hint: 'look at it with --json',
+    });
+  }
+  const variable = url.protocol === 'https:' && url.port === '' ? KEY_VARIABLES.find(([host]) => host.test(url.hostname))?.[1] : undefined;
+  const words = [`curl --globoff --request ${quote(request.method)} --url ${quote(url.href)}`];
+  const notes: string[] = [];
+  for (const [name, value] of request.headers) {
+    if (LEFT_OUT.has(name.toLowerCase()) || !TOKEN.test(name)) continue;
+    if (SECRET.test(value)) {
+      if (variable === undefined) notes.push(`# the value of ${name} was replaced when it was recorded: put yours in`);
+      words.push(`--header ${secretHeader(name, value, variable)}`);
+    } else words.push(`--header ${quote(`${name}: ${value}`)}`);
+  }
+  const body = decodeBody(request.body);
+  const text = textOf(body);
+  if (text !== undefined && SECRET.test(text)) notes.push('# the body has replaced secrets {{secret:…}}: put yours in');
+  if (body.length > 0) words.push(text === undefined ? '--data-binary @-' : `--data-raw ${quote(text)}`);
+  const command = words.join(' \\\n  ');
+  const piped = text === undefined ? `printf %s ${quote(Buffer.from(body).toString('base64'))} | base64 -d | ${command}` : command;
+  return [...notes, piped].join('\n');
+}
+
+function tryUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function secretHeader(name: string, value: string, variable: string | undefined): string {
+  const [before = '', after = ''] = value.split(SECRET);
+  if (variable === undefined) return quote(`${name}: ${value}`);
+  return `${quote(`${name}: ${before}`)}"$${variable}"${after === '' ? '' : quote(after)}`;
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A word for sh; with control characters or anything invisible, in bash's `$'…'` form, so that nothing steers the terminal. */
+function quote(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
+  const unsafe = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+  if (!unsafe.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
+  const inner = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
+  return `$'${inner.replace(unsafe, (char) => [...new TextEncoder().encode(char)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join(''))}'`;
+}

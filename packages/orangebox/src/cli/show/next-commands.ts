@@ -1,0 +1,50 @@
+/** The commands that make sense next, at the foot of what was shown. Only on a terminal. */
+import type { Terminal } from '../terminal.ts';
+import { padEnd } from '../text/table.ts';
+import type { ShownCall } from './call.ts';
+
+/** A command and what it is for. */
+export type NextCommand = readonly [command: string, purpose: string];
+
+/** Writes the commands in two columns. */
+export function writeNext(terminal: Terminal, commands: readonly NextCommand[]): void {
+  if (commands.length === 0) return;
+  const c = terminal.colors;
+  const width = Math.max(...commands.map(([command]) => command.length));
+  terminal.line();
+  for (const [command, purpose] of commands) {
+    terminal.line(`  ${c.cyan(padEnd(command, width))}  ${c.dim(purpose)}`);
+  }
+}
+
+/** After one call. */
+export function nextAfterCall(call: ShownCall): NextCommand[] {
+  const { snapshot, ref } = call;
+  if (snapshot.kind === 'tool') {
+    const asked = snapshot.tool?.askedBy;
+    return asked === undefined ? [] : [[`orangebox show ${asked}`, 'the call that asked for it']];
+  }
+  if (snapshot.kind !== 'llm') return [[`orangebox show ${ref} --http`, 'the messages as they went over the wire']];
+  const commands: NextCommand[] = [];
+  if (snapshot.exchanges.at(-1)?.response !== undefined) commands.push([`orangebox replay ${ref}`, 'the recorded answer again, offline']);
+  commands.push([`orangebox resend ${ref}`, 'the same request, live']);
+  if (snapshot.session !== undefined && snapshot.session.seq > 0) {
+    commands.push([`orangebox show ${quoteId(snapshot.session.id)}`, 'the whole session']);
+  } else commands.push([`orangebox show ${ref} --http`, 'headers and bodies']);
+  return commands;
+}
+
+/** After a session or trace. */
+export function nextAfterRun(calls: readonly ShownCall[]): NextCommand[] {
+  const last = calls.findLast((call) => call.snapshot.kind === 'llm');
+  return last === undefined ? [] : [[`orangebox show ${last.ref} --all`, 'the last call with its whole conversation']];
+}
+
+/** An id as one word for a shell; a declared id may hold anything. */
+export function quoteId(id: string): string {
+  return /^[A-Za-z0-9_.:@/-]+$/.test(id) && !id.startsWith('-') ? id : `'${printable(id).replaceAll("'", `'\\''`)}'`;
+}
+
+function printable(id: string): string {
+  return id.replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, '?');
+}

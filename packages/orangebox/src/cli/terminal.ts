@@ -1,0 +1,54 @@
+/** Where the commands write: what stands on the other end decides colour, width and questions. */
+import pc from 'picocolors';
+import type { Colors } from 'picocolors/types';
+import type { CliEnv } from './env.ts';
+
+/** Standard streams of the command and what they can show. */
+export interface Terminal {
+  /** Standard output is a terminal: tables, wrapping, next commands. */
+  readonly interactive: boolean;
+  /** Standard error is a terminal: progress. */
+  readonly errorInteractive: boolean;
+  /** A person can be asked. */
+  readonly canAsk: boolean;
+  /** Columns of the terminal; 100 where there is none. */
+  readonly width: number;
+  readonly colors: Colors;
+  readonly errorColors: Colors;
+  /** Writes a line (or several) to standard output. */
+  line(text?: string): void;
+  /** Writes bytes to standard output as they are. */
+  bytes(data: Uint8Array): void;
+  /** Writes a line to standard error. */
+  note(text: string): void;
+}
+
+/** The process' own streams. A reader that went away (`| head`) ends the command quietly. */
+export function processTerminal(env: CliEnv): Terminal {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE' || error.code === 'EIO') process.exit(process.exitCode ?? 0);
+      throw error;
+    });
+  }
+  const interactive = process.stdout.isTTY === true;
+  const errorInteractive = process.stderr.isTTY === true;
+  return {
+    interactive,
+    errorInteractive,
+    canAsk: process.stdin.isTTY === true && errorInteractive,
+    width: interactive ? Math.max(40, process.stdout.columns || 100) : 100,
+    colors: pc.createColors(wantsColor(env, interactive)),
+    errorColors: pc.createColors(wantsColor(env, errorInteractive)),
+    line: (text = '') => void process.stdout.write(`${text}\n`),
+    bytes: (data) => void process.stdout.write(data),
+    note: (text) => void process.stderr.write(`${text}\n`),
+  };
+}
+
+/** https://no-color.org and https://force-color.org: NO_COLOR wins, any value of FORCE_COLOR but 0 and false forces. */
+function wantsColor(env: CliEnv, isTerminal: boolean): boolean {
+  if (env.noColor) return false;
+  if (env.forceColor !== undefined) return env.forceColor;
+  return isTerminal && env.term !== 'dumb';
+}
