@@ -1,6 +1,7 @@
 /** The store interface: what every place that keeps snapshots can do. One contract suite runs on all of them. */
 import type {
   CallSummary,
+  Chain,
   Fidelity,
   ScopeFrame,
   SessionRef,
@@ -44,6 +45,8 @@ export interface StoredEntry {
   /** Bytes of the snapshot's JSON, where known. */
   sizeBytes?: number;
   digest?: string;
+  /** Hashes of the conversation before and after the call, for joining sessions across processes. */
+  chain?: Chain;
   /** Span ids of the call's attempts, where it has several. */
   attemptSpanIds?: string[];
   /** Who recorded it. */
@@ -75,6 +78,8 @@ export interface ListFilter {
   userId?: string;
   traceId?: string;
   spanId?: string;
+  /** First digits of the span id. */
+  spanIdPrefix?: string;
   /** Name of an agent, step or tool scope. */
   scope?: string;
   keys?: string[];

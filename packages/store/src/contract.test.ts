@@ -1,0 +1,29 @@
+import { describe } from 'vitest';
+import { join } from 'node:path';
+import { storeContract } from './contract-suite.ts';
+import { createMemoryStore } from './memory-store.ts';
+import { createDirectoryStore } from './objects/directory-store.ts';
+import { createSegmentStore } from './segments/segment-store.ts';
+
+describe('the segment store', () => {
+  storeContract(async ({ segments }, directory) => {
+    segments.close();
+    return createSegmentStore(directory);
+  });
+});
+
+describe('the directory store', () => {
+  storeContract(async ({ calls }, directory) => {
+    const store = createDirectoryStore(join(directory, 'tree'));
+    for (const call of calls) await store.put(call);
+    return store;
+  });
+});
+
+describe('the memory store', () => {
+  storeContract(async ({ calls }) => {
+    const store = createMemoryStore();
+    for (const call of calls) await store.put(call);
+    return store;
+  });
+});

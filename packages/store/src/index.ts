@@ -1,0 +1,37 @@
+/** Public names of @orangebox/store. */
+
+// The interface
+export type {
+  DeleteResult,
+  ListFilter,
+  SnapshotStore,
+  StoredEntry,
+  StoredStatus,
+  StoreProblem,
+  TraceSource,
+} from './store.ts';
+
+// Stores
+export { createMemoryStore } from './memory-store.ts';
+export { createDirectoryStore, type DirectoryStore } from './objects/directory-store.ts';
+export { findStoreDirectory, openStore, STORE_DIRECTORY_NAME } from './open-store.ts';
+export {
+  createSegmentFileStore,
+  createSegmentStore,
+  type DroppedCount,
+  type SegmentStore,
+} from './segments/segment-store.ts';
+
+// References and sessions
+export type { ReferenceOptions, ResolvedReference } from './reference-types.ts';
+export { resolveOne, resolveReference } from './references.ts';
+
+// Objects of a key, for stores elsewhere
+export { type KeyObjects, readObjects } from './objects/object-reader.ts';
+export { decodePayload, encodePayload, SNAPSHOT_MAX_BYTES } from './objects/payload.ts';
+export { type EnvelopePart, readEnvelopes } from './objects/envelope.ts';
+export { parseSnapshot, verifySnapshot } from './snapshot-shape.ts';
+
+// Content
+export { DECODED_BODY_MAX_BYTES, decodeContent } from './decode-content.ts';
+export { sha256 } from './hash.ts';

@@ -1,0 +1,149 @@
+/** From what a person typed to entries of a store. */
+import { isAbsolute, join } from 'node:path';
+import { OrangeboxError } from '@orangebox/schema';
+import { openStore } from './open-store.ts';
+import type { ReferenceOptions, ResolvedReference } from './reference-types.ts';
+import { fileSize, normalKey } from './safe-fs.ts';
+import { REF_MIN_LENGTH } from './short-refs.ts';
+import type { ListFilter, SnapshotStore, StoredEntry } from './store.ts';
+
+const HELP =
+  'orangebox ls shows what is recorded; a reference is the first column, a span, trace or session id, a snapshot key, a file, or last';
+
+/**
+ * Resolves a reference: `last`, a short ref, snapshot key, span id, trace id (also `traceparent` and
+ * `<trace id>:<span id>`), session id or file.
+ *
+ * @throws OrangeboxError `OBX_REF_UNKNOWN`, `OBX_REF_AMBIGUOUS`, `OBX_REF_TOO_SHORT`, `OBX_REF_UNSUPPORTED`,
+ * `OBX_REF_NOTHING_RECORDED`, and for files what reading them throws.
+ */
+export async function resolveReference(text: string, options: ReferenceOptions): Promise<ResolvedReference> {
+  const { store } = options;
+  const reference = text.trim();
+  if (reference === '') throw new OrangeboxError('OBX_REF_UNKNOWN', 'the reference is empty', { hint: HELP });
+  if (/^(s3|https?):\/\//i.test(reference)) {
+    throw new OrangeboxError('OBX_REF_UNSUPPORTED', `this release does not open ${printable(reference)}`, {
+      hint: 'give the span or trace id, or download the snapshot and give the file',
+    });
+  }
+  if (reference === 'last') return last(store);
+  const key = normalKey(reference);
+  if (key !== undefined) return byKey(key, store);
+  const hex = reference.toLowerCase();
+  const pair = /^(?:00-)?([0-9a-f]{32})[-:/]([0-9a-f]{16})(?:-[0-9a-f]{2})?$/.exec(hex);
+  const span = pair?.[2] ?? (/^[0-9a-f]{16}$/.test(hex) ? hex : undefined);
+  if (span !== undefined) {
+    const entries = await entriesOf(store, { spanId: span, ...(pair?.[1] ? { traceId: pair[1] } : {}) });
+    if (entries.length > 0) return { kind: 'span', entries, store };
+  }
+  if (/^[0-9a-f]{32}$/.test(hex)) {
+    const entries = await entriesOf(store, { traceId: hex });
+    if (entries.length > 0) return { kind: 'trace', entries, store };
+  }
+  const session = await entriesOf(store, { sessionId: reference });
+  if (session.length > 0) return { kind: 'session', entries: session, store };
+  if (/^[0-9a-f]{1,15}$/.test(hex)) {
+    const found = await byPrefix(hex, store);
+    if (found) return found;
+  }
+  const file = await byFile(reference, options);
+  if (file) return file;
+  if (/^[0-9a-f]{1,15}$/.test(hex) && hex.length < REF_MIN_LENGTH) {
+    throw new OrangeboxError('OBX_REF_TOO_SHORT', `${printable(reference)} is too short for a reference`, {
+      hint: `give ${REF_MIN_LENGTH} digits or more`,
+    });
+  }
+  throw new OrangeboxError('OBX_REF_UNKNOWN', `nothing recorded is called ${printable(reference)}`, {
+    hint: `${HELP} (looked in ${store.location})`,
+  });
+}
+
+/**
+ * Resolves a reference that must mean one call or tool execution. A trace or session with one single call means it.
+ *
+ * @throws OrangeboxError as {@link resolveReference}, and `OBX_REF_AMBIGUOUS` when there are several.
+ */
+export async function resolveOne(
+  text: string,
+  options: ReferenceOptions,
+): Promise<{ entry: StoredEntry; store: SnapshotStore }> {
+  const { entries, store, kind } = await resolveReference(text, options);
+  const calls = entries.filter((entry) => entry.kind !== 'tool');
+  const candidates = entries.length === 1 || calls.length === 0 ? entries : calls;
+  const [entry] = candidates;
+  if (entry && candidates.length === 1) return { entry, store };
+  throw ambiguous(text, `is a ${kind} of ${candidates.length} calls`, candidates);
+}
+
+async function last(store: SnapshotStore): Promise<ResolvedReference> {
+  for (const filter of [{ kinds: ['llm' as const] }, { kinds: ['http' as const] }, {}]) {
+    const entries = await entriesOf(store, { ...filter, order: 'newest', limit: 1 });
+    if (entries.length > 0) return { kind: 'last', entries, store };
+  }
+  throw new OrangeboxError('OBX_REF_NOTHING_RECORDED', `nothing is recorded in ${store.location}`, {
+    hint: 'run a program with: orangebox run -- node app.js',
+  });
+}
+
+async function byKey(key: string, store: SnapshotStore): Promise<ResolvedReference> {
+  const spanId = key.split('/')[3] ?? '';
+  const entries = (await entriesOf(store, { spanId })).filter((entry) => entry.key === key);
+  if (entries.length > 0) return { kind: 'key', entries, store };
+  // Not listed, but something may stand there: then its fault is the answer.
+  await store.get(key);
+  throw new OrangeboxError('OBX_REF_UNKNOWN', `${store.location} has no snapshot under ${key}`, {
+    hint: 'it may not have arrived yet, or is in another store: see ORANGEBOX_DIR and ORANGEBOX_STORE',
+  });
+}
+
+async function byPrefix(prefix: string, store: SnapshotStore): Promise<ResolvedReference | undefined> {
+  if (prefix.length < REF_MIN_LENGTH) return undefined;
+  const entries = await entriesOf(store, { spanIdPrefix: prefix });
+  if (entries.length > 1) throw ambiguous(prefix, `fits ${entries.length} spans`, entries);
+  return entries.length === 1 ? { kind: 'ref', entries, store } : undefined;
+}
+
+async function byFile(reference: string, options: ReferenceOptions): Promise<ResolvedReference | undefined> {
+  if (reference.includes('\0')) return undefined;
+  const path = isAbsolute(reference) ? reference : join(options.cwd ?? process.cwd(), reference);
+  const looksLikeFile = /[\\/]/.test(reference) || /\.(obxs|json|gz|binpb)$/i.test(reference);
+  let size: number | undefined;
+  try {
+    size = await fileSize(path);
+  } catch (error) {
+    if (looksLikeFile) throw error;
+    return undefined;
+  }
+  if (size === undefined) {
+    if (!looksLikeFile) return undefined;
+    throw new OrangeboxError('OBX_REF_UNKNOWN', `there is no file ${printable(reference)}`, { hint: HELP });
+  }
+  const store = await openStore(path);
+  const entries = await entriesOf(store, {});
+  if (entries.length > 0) return { kind: 'file', entries, store };
+  const [problem] = await store.problems();
+  if (problem)
+    throw new OrangeboxError(problem.code, problem.message, problem.hint === undefined ? {} : { hint: problem.hint });
+  throw new OrangeboxError('OBX_REF_NOTHING_RECORDED', `${printable(reference)} holds no calls`, {
+    hint: 'the process recognised no LLM request; ORANGEBOX_INCLUDE can name others',
+  });
+}
+
+async function entriesOf(store: SnapshotStore, filter: ListFilter): Promise<StoredEntry[]> {
+  const entries: StoredEntry[] = [];
+  for await (const entry of store.list({ order: 'oldest', ...filter })) entries.push(entry);
+  return entries;
+}
+
+function ambiguous(text: string, what: string, entries: readonly StoredEntry[]): OrangeboxError {
+  const refs = entries.slice(0, 6).map((entry) => entry.ref);
+  return new OrangeboxError('OBX_REF_AMBIGUOUS', `${printable(text)} ${what}`, {
+    hint: `name one of them: ${refs.join(', ')}${entries.length > refs.length ? ', …' : ''}`,
+  });
+}
+
+/** References go into messages without control characters, and not at any length. */
+function printable(text: string): string {
+  const clean = text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\u{fffd}');
+  return JSON.stringify(clean.length > 120 ? `${clean.slice(0, 119)}…` : clean);
+}

@@ -1,0 +1,71 @@
+/** The index over all series of a segments directory. */
+import type { StoreProblem } from '../store.ts';
+import { compareStarts } from '../filter.ts';
+import { joinSessions } from '../session-join.ts';
+import { ShortRefs } from '../short-refs.ts';
+import { findSegmentFiles, type SegmentFile } from './segment-file.ts';
+import { type IndexedRecord, SeriesIndex, updateSeries } from './series-index.ts';
+
+/** One look at a segments directory. Records are oldest first. */
+export interface SegmentView {
+  records: IndexedRecord[];
+  /** Session ids that go on the session of an earlier process, and its id. */
+  joined: Map<string, string>;
+  refs: ShortRefs;
+}
+
+/** Keeps the index of a directory (or of one file) and brings it up to date. */
+export class LocalIndex {
+  readonly #find: () => Promise<SegmentFile[]>;
+  readonly #series: Map<string, SeriesIndex> = new Map();
+
+  constructor(directory: string, files?: () => Promise<SegmentFile[]>) {
+    this.#find = files ?? ((): Promise<SegmentFile[]> => findSegmentFiles(directory));
+  }
+
+  /** Reads what is new. */
+  async refresh(): Promise<void> {
+    await updateSeries(this.#series, await this.#find());
+  }
+
+  /** The record of a span id, as of the last refresh. */
+  find(spanId: string): IndexedRecord | undefined {
+    for (const series of this.#series.values()) {
+      const record = series.find(spanId);
+      if (record) return record;
+    }
+    for (const series of this.#series.values()) {
+      const record = series.open().find((open) => open.spanId === spanId);
+      if (record) return record;
+    }
+    return undefined;
+  }
+
+  /** Reads what is new and gives everything. */
+  async look(): Promise<SegmentView> {
+    await this.refresh();
+    const records: IndexedRecord[] = [];
+    for (const series of this.#series.values()) {
+      for (const call of series.calls) records.push(call);
+      for (const open of series.open()) records.push(open);
+    }
+    records.sort(compareStarts);
+    const joined = joinSessions(records.map((record) => ({ ...record, origin: record.series.name })));
+    return { records, joined, refs: new ShortRefs(records.map((record) => record.spanId)) };
+  }
+
+  /** All series as of the last look. */
+  get series(): Iterable<SeriesIndex> {
+    return this.#series.values();
+  }
+
+  /** Forgets what is known of a series, so that the next look reads it anew. */
+  forget(name: string): void {
+    this.#series.delete(name);
+  }
+
+  /** Problems as of the last look. */
+  problems(): StoreProblem[] {
+    return [...this.#series.values()].flatMap((series) => [...series.problems.values()]);
+  }
+}

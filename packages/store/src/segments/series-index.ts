@@ -1,0 +1,317 @@
+/**
+ * Where the calls of one segment series stand: small facts per call, no bodies. Files that grew are read on from where
+ * the last look ended.
+ */
+import type { DecodedFrame } from '@orangebox/codec';
+import type {
+  CallEndRecord,
+  Chain,
+  DroppedRecord,
+  ExchangeStartRecord,
+  ProcessInfo,
+  SessionBasis,
+  ToolRecord,
+} from '@orangebox/schema';
+import { OrangeboxError } from '@orangebox/schema';
+import type { StoreProblem } from '../store.ts';
+import { readFrames, type SegmentFile, seriesName, writerLives } from './segment-file.ts';
+
+/** Place of a frame. */
+export interface Place {
+  /** Index of the file in its series. */
+  file: number;
+  offset: number;
+  sizeBytes: number;
+}
+
+/** A call, tool execution or open exchange of a series. */
+export interface IndexedRecord {
+  series: SeriesIndex;
+  type: 'call' | 'tool' | 'open';
+  traceId: string;
+  spanId: string;
+  startUnixNano: string;
+  sessionId: string | undefined;
+  basis: SessionBasis | undefined;
+  /** The `callEnd`, `tool` or `exchangeStart` frame. */
+  place: Place;
+  /** Where the first of its exchanges starts. */
+  from: Place;
+  exchangeIds: number[];
+  attemptSpanIds?: string[];
+  chain?: Chain;
+  /** Some of its exchanges' records are not there. */
+  incomplete: boolean;
+  shipped: boolean;
+}
+
+interface IndexedFile {
+  file: SegmentFile;
+  /** Offset after the last frame that was read. */
+  readTo: number;
+  process: ProcessInfo | undefined;
+  closed: boolean;
+  failed: boolean;
+}
+
+interface OpenExchange {
+  place: Place;
+  start: Pick<ExchangeStartRecord, 'trace' | 'startUnixNano' | 'session'>;
+  ended: boolean;
+}
+
+/** Index of one series. */
+export class SeriesIndex {
+  readonly name: string;
+  readonly files: IndexedFile[] = [];
+  readonly calls: IndexedRecord[] = [];
+  readonly problems: Map<string, StoreProblem> = new Map();
+  /** Drops that the recorder counted, by reason. */
+  readonly dropped: Map<string, DroppedRecord> = new Map();
+  readonly #exchanges: Map<number, OpenExchange> = new Map();
+  readonly #bySpan: Map<string, IndexedRecord> = new Map();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Whether its writer may still write: the last file is not closed, or goes on in one to come, and the process lives. */
+  get live(): boolean {
+    const last = this.files.at(-1);
+    return last !== undefined && !last.closed && writerLives(last.file);
+  }
+
+  /** What the process said of itself, in the named file first. */
+  processes(file: number): ProcessInfo[] {
+    const found = [this.files[file], ...this.files].flatMap((entry) => entry?.process ?? []);
+    return [...new Map(found.map((process) => [JSON.stringify(process), process])).values()];
+  }
+
+  /** Takes in a file, or what was added to it since. Files come in the order of their number. False when nothing was new. */
+  update(file: SegmentFile): boolean {
+    const known = this.files.find((candidate) => candidate.file.path === file.path);
+    if (known && known.file.sizeBytes === file.sizeBytes && known.file.modifiedMs === file.modifiedMs) return false;
+    const entry = known ?? { file, readTo: 0, process: undefined, closed: false, failed: false };
+    entry.file = file;
+    const index = known ? this.files.indexOf(known) : this.files.push(entry) - 1;
+    this.#read(entry, index);
+    return true;
+  }
+
+  #read(entry: IndexedFile, index: number): void {
+    const { file } = entry;
+    this.problems.delete(file.path);
+    try {
+      const range = entry.readTo > 0 ? { from: entry.readTo, scan: true } : { scan: true };
+      const end = readFrames(file, range, (frame) => this.#visit(entry, index, frame));
+      if (end.version > 0) entry.readTo = end.wholeBytes;
+      if (end.frames > 0) entry.closed = end.closed;
+      entry.failed = false;
+      if (end.damagedFrames > 0) {
+        this.#problem(
+          file.path,
+          'OBX_SEGMENT_DAMAGED',
+          `${end.damagedBytes} bytes hold no valid frames; the rest was read`,
+        );
+      } else if (end.state === 'torn' && !writerLives(file)) {
+        const bytes = file.sizeBytes - end.wholeBytes;
+        this.#problem(
+          file.path,
+          'OBX_SEGMENT_TORN',
+          `the last ${bytes} bytes are no whole frame: the process died writing`,
+        );
+      }
+    } catch (error) {
+      if (!(error instanceof OrangeboxError)) throw error;
+      entry.failed = true;
+      this.#problem(file.path, error.code as `OBX_${string}`, error.message, error.hint);
+    }
+  }
+
+  #problem(location: string, code: `OBX_${string}`, message: string, hint?: string): void {
+    this.problems.set(location, { code, message, location, ...(hint === undefined ? {} : { hint }) });
+  }
+
+  #visit(entry: IndexedFile, file: number, frame: DecodedFrame): void {
+    const { record } = frame;
+    const place = { file, offset: frame.offset, sizeBytes: frame.sizeBytes };
+    switch (record.type) {
+      case 'segmentStart':
+        entry.process ??= record.process;
+        return;
+      case 'exchangeStart':
+        if (!isExchangeStart(record) || this.#exchanges.has(record.exchangeId)) return;
+        this.#exchanges.set(record.exchangeId, {
+          place,
+          start: {
+            trace: record.trace,
+            startUnixNano: record.startUnixNano,
+            ...(record.session ? { session: record.session } : {}),
+          },
+          ended: false,
+        });
+        return;
+      case 'exchangeEnd': {
+        const exchange = this.#exchanges.get(record.exchangeId);
+        if (exchange) exchange.ended = true;
+        return;
+      }
+      case 'callEnd':
+        if (isCallEnd(record)) this.#call(record, place);
+        return;
+      case 'tool':
+        if (isTool(record)) this.#add(this.#toolRecord(record, place));
+        return;
+      case 'shipped': {
+        const call = this.#bySpan.get(String(record.key).split('/')[3] ?? '');
+        if (call) call.shipped = true;
+        return;
+      }
+      case 'dropped':
+        this.dropped.set(record.reason, record);
+        return;
+      default:
+    }
+  }
+
+  #call(record: CallEndRecord, place: Place): void {
+    let from = place;
+    let missing = 0;
+    for (const id of record.exchangeIds) {
+      const exchange = this.#exchanges.get(id);
+      if (!exchange) missing += 1;
+      else if (before(exchange.place, from)) from = exchange.place;
+      this.#exchanges.delete(id);
+    }
+    this.#add({
+      series: this,
+      type: 'call',
+      traceId: record.trace.traceId,
+      spanId: record.trace.spanId,
+      startUnixNano: record.time.startUnixNano,
+      sessionId: record.session?.id,
+      basis: record.session?.basis,
+      place,
+      from,
+      exchangeIds: record.exchangeIds,
+      ...(record.attemptSpanIds ? { attemptSpanIds: record.attemptSpanIds } : {}),
+      ...(record.chain ? { chain: record.chain } : {}),
+      incomplete: missing > 0,
+      shipped: false,
+    });
+  }
+
+  #toolRecord(record: ToolRecord, place: Place): IndexedRecord {
+    return {
+      series: this,
+      type: 'tool',
+      traceId: record.trace.traceId,
+      spanId: record.trace.spanId,
+      startUnixNano: record.time.startUnixNano,
+      sessionId: record.session?.id,
+      basis: record.session?.basis,
+      place,
+      from: place,
+      exchangeIds: [],
+      incomplete: false,
+      shipped: false,
+    };
+  }
+
+  #add(record: IndexedRecord): void {
+    // A writer that was killed between two writes may have written a record twice; the first counts.
+    if (this.#bySpan.has(record.spanId)) return;
+    this.#bySpan.set(record.spanId, record);
+    this.calls.push(record);
+  }
+
+  /** The ended call or tool execution of a span id. */
+  find(spanId: string): IndexedRecord | undefined {
+    return this.#bySpan.get(spanId);
+  }
+
+  /** Exchanges that no call names: open in a live process, crashed in a dead one. */
+  open(): IndexedRecord[] {
+    return [...this.#exchanges]
+      .filter(([, exchange]) => !this.#bySpan.has(exchange.start.trace.spanId))
+      .map(([id, exchange]) => ({
+        series: this,
+        type: 'open' as const,
+        traceId: exchange.start.trace.traceId,
+        spanId: exchange.start.trace.spanId,
+        startUnixNano: exchange.start.startUnixNano,
+        sessionId: exchange.start.session?.id,
+        basis: exchange.start.session && ('declared' as const),
+        place: exchange.place,
+        from: exchange.place,
+        exchangeIds: [id],
+        incomplete: false,
+        shipped: false,
+      }));
+  }
+}
+
+/** Whether one place stands before another in a series. */
+export function before(a: Place, b: Place): boolean {
+  return a.file < b.file || (a.file === b.file && a.offset < b.offset);
+}
+
+/** Sorts files into series; keeps those that are known already. */
+export async function updateSeries(known: Map<string, SeriesIndex>, files: readonly SegmentFile[]): Promise<void> {
+  const present = new Set(files.map((file) => file.path));
+  for (const [name, series] of known) {
+    // A file that is gone or became smaller was purged: the series is read anew.
+    const changed = series.files.some(
+      ({ file, readTo }) =>
+        !present.has(file.path) || (files.find((now) => now.path === file.path)?.sizeBytes ?? 0) < readTo,
+    );
+    if (changed) known.delete(name);
+  }
+  for (const file of files) {
+    const name = seriesName(file.id);
+    let series = known.get(name);
+    if (!series) {
+      series = new SeriesIndex(name);
+      known.set(name, series);
+    }
+    // Reading is synchronous; other work of the process gets its turn between files.
+    if (series.update(file)) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/* The decoder checks frames, not the members of records: what the index relies on is checked here. */
+
+const HEX16 = /^[0-9a-f]{16}$/;
+const HEX32 = /^[0-9a-f]{32}$/;
+const NANO = /^[0-9]{1,20}$/;
+
+function isTraced(record: { trace?: { traceId?: unknown; spanId?: unknown } }): boolean {
+  return HEX16.test(String(record.trace?.spanId)) && HEX32.test(String(record.trace?.traceId));
+}
+
+function isExchangeStart(record: ExchangeStartRecord): boolean {
+  return isTraced(record) && Number.isSafeInteger(record.exchangeId) && NANO.test(String(record.startUnixNano));
+}
+
+function isCallEnd(record: CallEndRecord): boolean {
+  return (
+    isTraced(record) &&
+    NANO.test(String(record.time?.startUnixNano)) &&
+    Array.isArray(record.exchangeIds) &&
+    record.exchangeIds.length < 10_000 &&
+    typeof record.summary === 'object' &&
+    record.summary !== null &&
+    typeof record.fidelity === 'object' &&
+    record.fidelity !== null
+  );
+}
+
+function isTool(record: ToolRecord): boolean {
+  return (
+    isTraced(record) &&
+    NANO.test(String(record.time?.startUnixNano)) &&
+    typeof record.tool?.name === 'string' &&
+    typeof record.fidelity === 'object' &&
+    record.fidelity !== null
+  );
+}
