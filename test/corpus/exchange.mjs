@@ -44,7 +44,7 @@ export const isMadeUp = (exchange) => exchange.tags.includes('response_only');
 /** A plausible request for a line without one. */
 function madeUpBody({ api, model, stream }) {
   const text = 'A request was not published; this one stands in for it – schöne Grüße 🍊';
-  const input = /responses$/.test(api) ? { input: text } : { messages: [{ role: 'user', content: text }] };
+  const input = api.endsWith('responses') ? { input: text } : { messages: [{ role: 'user', content: text }] };
   return Buffer.from(JSON.stringify({ model: model ?? 'unknown', ...input, ...(stream && { stream: true }) }));
 }
 

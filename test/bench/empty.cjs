@@ -1,0 +1,1 @@
+// An empty program: what is left is the start of Node itself.
