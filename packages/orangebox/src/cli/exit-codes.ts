@@ -4,7 +4,7 @@ import { OrangeboxError } from '@orangebox/schema';
 /** Exit code by outcome. `orangebox run` is the exception: it ends as its child ended. */
 export const EXIT = {
   ok: 0,
-  /** A finding: `diff` and `resend` saw a difference, `doctor` a problem, `replay` other bytes. */
+  /** A finding: `diff` and `resend` saw a difference, `doctor` a problem, `replay` another request. */
   finding: 1,
   usage: 2,
   notFound: 3,
@@ -16,13 +16,18 @@ export const EXIT = {
   internal: 70,
 } as const;
 
-const BY_AREA: readonly (readonly [pattern: RegExp, code: number])[] = [
-  [/USAGE|ARGUMENT|OPTION|AMBIGUOUS|INVALID_(?:TIME|REFERENCE)|BAD_REFERENCE/, EXIT.usage],
-  [/NOT_FOUND|NO_MATCH|UNKNOWN_REFERENCE|NO_RECORDING|NOTHING|LOST|NOT_ARRIVED/, EXIT.notFound],
-  [/REFUSED|UNSAFE|FOREIGN_HOST|CREDENTIAL|EFFECTS|CONFIRM|EXISTS|SECRET|NOT_ALLOWED|HOST/, EXIT.refused],
-  [/UNREADABLE|PERMISSION|FORBIDDEN|NOT_WRITABLE|UNWRITABLE|OWNER|ACCESS/, EXIT.unreadable],
-  [/DAMAGED|DIGEST|VERSION|CORRUPT|TORN|TRUNCATED|FORMAT|NOT_A_|INVALID|PARTS|TOO_LARGE|LIMIT|SCHEMA/, EXIT.damaged],
-  [/NETWORK|PROVIDER|CONNECT|TIMEOUT|HTTP/, EXIT.network],
+/** The first pattern that fits decides; areas stand after their exceptions. */
+const BY_CODE: readonly (readonly [pattern: RegExp, code: number])[] = [
+  [/^OBX_CLI_/, EXIT.usage],
+  [/^OBX_REF_(?:UNKNOWN|NOTHING_RECORDED)$/, EXIT.notFound],
+  [/^OBX_REF_/, EXIT.usage],
+  [/_NOT_FOUND$|^OBX_SNAPSHOT_(?:LOST|NOT_KEPT|OPEN)$/, EXIT.notFound],
+  [/_(?:UNREADABLE|NOT_WRITABLE|READ_ONLY|FORBIDDEN|IO)$|^OBX_STORE_/, EXIT.unreadable],
+  [/^OBX_(?:SEGMENT|SNAPSHOT|KEY|JSON|BODY)_/, EXIT.damaged],
+  [/_(?:NETWORK|TIMEOUT|UNREACHABLE|LISTEN|ABORTED)$/, EXIT.network],
+  [/^OBX_REPLAY_NO_/, EXIT.notFound],
+  [/^OBX_RESEND_NO_(?:REQUEST|EXCHANGE)/, EXIT.notFound],
+  [/^OBX_(?:RESEND|REPLAY|SERVE|CONFIRM|FILE|CURL)_/, EXIT.refused],
 ];
 
 const UNREADABLE_ERRNO = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOSPC', 'EMFILE', 'EIO', 'ELOOP']);
@@ -31,8 +36,7 @@ const NETWORK_ERRNO = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIME
 /** The exit code that an error ends the command with. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof OrangeboxError) {
-    const what = error.code.slice('OBX_'.length);
-    return BY_AREA.find(([pattern]) => pattern.test(what))?.[1] ?? EXIT.internal;
+    return BY_CODE.find(([pattern]) => pattern.test(error.code))?.[1] ?? EXIT.internal;
   }
   const code = errnoOf(error);
   if (code === 'ENOENT') return EXIT.notFound;

@@ -2,10 +2,11 @@
 import { resolve } from 'node:path';
 import { OrangeboxError, type Snapshot } from '@orangebox/schema';
 import {
+  createDirectoryStore,
   createMemoryStore,
-  openDirectoryStore,
-  openSegmentStore,
+  openStore as openPath,
   type ResolvedReference,
+  resolveOne,
   resolveReference,
   type SnapshotStore,
   type StoredEntry,
@@ -27,9 +28,9 @@ export interface Opened {
 export async function openStore(context: CommandContext, options: { orEmpty?: boolean } = {}): Promise<Opened> {
   const located = locate(context);
   const stores: SnapshotStore[] = [];
-  if (located.exists) stores.push(await openSegmentStore(located.dir));
+  if (located.exists) stores.push(await openPath(located.dir));
   const named = context.env.store;
-  if (named !== undefined && context.dir === undefined) stores.push(await openNamed(context, named));
+  if (named !== undefined && context.dir === undefined) stores.push(openNamed(context, named));
   const [first] = stores;
   if (first === undefined) {
     if (options.orEmpty === true) return { store: createMemoryStore(), located };
@@ -38,7 +39,7 @@ export async function openStore(context: CommandContext, options: { orEmpty?: bo
   return { store: stores.length === 1 ? first : new JoinedStore(stores), located };
 }
 
-async function openNamed(context: CommandContext, named: string): Promise<SnapshotStore> {
+function openNamed(context: CommandContext, named: string): SnapshotStore {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(named)) {
     throw usage(`ORANGEBOX_STORE names ${escapeLine(named)}, and this release reads directories only`, 'name a directory, or unset it');
   }
@@ -48,7 +49,7 @@ async function openNamed(context: CommandContext, named: string): Promise<Snapsh
       hint: 'make it, or unset ORANGEBOX_STORE',
     });
   }
-  return openDirectoryStore(dir);
+  return createDirectoryStore(dir);
 }
 
 /** Looks a reference up. */
@@ -60,29 +61,15 @@ export async function lookUp(context: CommandContext, text: string, store: Snaps
   );
 }
 
-/** The one call that a reference names: of a session or trace its last LLM call. */
-export function oneEntry(text: string, resolved: ResolvedReference): StoredEntry {
-  const entry = resolved.entries.findLast((e) => e.kind === 'llm') ?? resolved.entries.at(-1);
-  if (entry === undefined) throw new OrangeboxError('OBX_REFERENCE_NOT_FOUND', `nothing is recorded under ${escapeLine(text)}`);
-  return entry;
-}
-
 /** Looks up a reference that must be one call, and loads it. */
 export async function loadOne(
   context: CommandContext,
   text: string,
   store: SnapshotStore,
 ): Promise<{ entry: StoredEntry; snapshot: Snapshot; store: SnapshotStore }> {
-  const resolved = await lookUp(context, text, store);
-  if (resolved.entries.length > 1) {
-    throw usage(
-      `${escapeLine(text)} is a ${resolved.kind} of ${resolved.entries.length} calls, and this takes one call`,
-      `choose one of: ${resolved.entries
-        .slice(-8)
-        .map((e) => e.ref)
-        .join(' ')}`,
-    );
-  }
-  const entry = oneEntry(text, resolved);
-  return { entry, snapshot: await resolved.store.load(entry), store: resolved.store };
+  const load = async (): Promise<{ entry: StoredEntry; snapshot: Snapshot; store: SnapshotStore }> => {
+    const found = await resolveOne(text, { store, cwd: context.cwd });
+    return { ...found, snapshot: await found.store.load(found.entry) };
+  };
+  return withProgress(context.terminal, () => 'looking it up', load());
 }

@@ -5,7 +5,7 @@ import type { Snapshot } from '@orangebox/schema';
 import { decodeContent, type ResolvedReference, type SnapshotStore } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { lookUp, loadOne, oneEntry, openStore } from '../open-store.ts';
+import { loadOne, lookUp, openStore } from '../open-store.ts';
 import { parseCount, usage } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
 import { renderMessage } from '../show/message.ts';
@@ -108,7 +108,6 @@ async function serve(context: CommandContext, reference: string, options: Replay
   const { terminal } = context;
   const port = options.port === undefined ? undefined : parseCount(options.port, '--port', 0, 65535);
   const resolved = await lookUp(context, reference, store);
-  oneEntry(reference, resolved);
   const server = await serveRecorded(servable(reference, resolved), {
     store: resolved.store,
     cwd: context.cwd,

@@ -51,7 +51,7 @@ export async function resendCommand(context: CommandContext, reference: string, 
     const result = await withProgress(terminal, () => (n === 1 ? 'waiting for the answer' : `${done} of ${n} answered`), sending);
     const compared: Compared[] = [];
     for (const call of result.calls) compared.push({ call, comparison: await compare(snapshot, call.snapshot) });
-    const kept = options.keep === false || !entry.key ? [] : await keep(owner, result.calls);
+    const kept = options.keep === false || owner.kind === 'memory' ? [] : await keep(owner, result.calls);
     if (options.json === true) terminal.line(safeJson({ plan: result.plan, calls: compared.map((c, i) => jsonOf(c, kept[i])) }, 2));
     else await report(context, entry.ref, compared, kept);
     return exitCode(snapshot, compared);

@@ -1,0 +1,45 @@
+import { OrangeboxError } from '@orangebox/schema';
+import { describe, expect, it } from 'vitest';
+import { EXIT, exitCodeOf } from './exit-codes.ts';
+
+const CODES: readonly (readonly [code: `OBX_${string}`, exit: keyof typeof EXIT])[] = [
+  ['OBX_CLI_USAGE', 'usage'],
+  ['OBX_REF_AMBIGUOUS', 'usage'],
+  ['OBX_REF_TOO_SHORT', 'usage'],
+  ['OBX_REF_UNKNOWN', 'notFound'],
+  ['OBX_REF_NOTHING_RECORDED', 'notFound'],
+  ['OBX_DIR_NOT_FOUND', 'notFound'],
+  ['OBX_STORE_NOT_FOUND', 'notFound'],
+  ['OBX_SNAPSHOT_LOST', 'notFound'],
+  ['OBX_SNAPSHOT_NOT_KEPT', 'notFound'],
+  ['OBX_SNAPSHOT_DIGEST', 'damaged'],
+  ['OBX_SNAPSHOT_VERSION', 'damaged'],
+  ['OBX_SNAPSHOT_NOT_A_RECORDING', 'damaged'],
+  ['OBX_SEGMENT_VERSION', 'damaged'],
+  ['OBX_SEGMENT_MAGIC', 'damaged'],
+  ['OBX_SEGMENT_TORN', 'damaged'],
+  ['OBX_STORE_UNREADABLE', 'unreadable'],
+  ['OBX_STORE_UNWRITABLE', 'unreadable'],
+  ['OBX_STORE_IO', 'unreadable'],
+  ['OBX_DIR_UNREADABLE', 'unreadable'],
+  ['OBX_FILE_NOT_WRITABLE', 'unreadable'],
+  ['OBX_FILE_EXISTS', 'refused'],
+  ['OBX_CONFIRM_REQUIRED', 'refused'],
+  ['OBX_RESEND_DECLINED', 'refused'],
+  ['OBX_CURL_REFUSED', 'refused'],
+  ['OBX_REPLAY_NO_RESPONSE', 'notFound'],
+  ['OBX_REPLAY_NO_SDK', 'notFound'],
+];
+
+describe('exit codes', () => {
+  it.each(CODES)('%s ends with "%s"', (code, exit) => {
+    expect(exitCodeOf(new OrangeboxError(code, 'x'))).toBe(EXIT[exit]);
+  });
+
+  it('a system error has the code of what it means', () => {
+    const fault = (code: string): Error => Object.assign(new Error(code), { code });
+    expect(exitCodeOf(fault('EACCES'))).toBe(EXIT.unreadable);
+    expect(exitCodeOf(new Error('fetch failed', { cause: fault('ECONNREFUSED') }))).toBe(EXIT.network);
+    expect(exitCodeOf(new TypeError('x is not a function'))).toBe(EXIT.internal);
+  });
+});
