@@ -96,6 +96,11 @@ export interface WrappedToolRun {
 export interface WireSink {
   open(start: WireExchangeStart): WireExchange;
   tool(run: WrappedToolRun): void;
+  /**
+   * The trace that a tool run starting at this place belongs to where nothing else says so, e.g. the one of the session
+   * that the place is in; asked before the run, so that calls within it have their parent.
+   */
+  traceOf?(context: CallContext): { traceId: string; spanId?: string } | undefined;
   /** Writes everything known to the segment, synchronously; for `exit` handlers and signals. */
   flushSync(ending: 'process_exit'): void;
   /** Settles when deferred work is done and what can be sent was sent, or after `timeoutMs`. */

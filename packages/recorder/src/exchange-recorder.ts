@@ -1,0 +1,357 @@
+/** Turns one exchange's wire events into records, in the turn they come. */
+import { addToExchange, type ExchangeRecords, newExchangeRecords, type Redactor } from '@orangebox/codec';
+import type {
+  ChunkRecord,
+  ErrorInfo,
+  HeaderList,
+  Redaction,
+  ResponseHeadRecord,
+  SegmentRecord,
+  TraceRef,
+} from '@orangebox/schema';
+import { BodyRecorder } from './body-recorder.ts';
+import type { RecorderConfig } from './config.ts';
+import { canDecode, contentCodings } from './content-decoding.ts';
+import { errorInfo } from './error-info.ts';
+import type { MemoryBudget, MemoryHolder } from './memory-budget.ts';
+import type { RecordOwner, RecordSink } from './record-sink.ts';
+import type { RecordLocation } from './segment-writer.ts';
+import type { WireEnd, WireExchange, WireExchangeStart } from './wire-events.ts';
+
+/** What an exchange works with. */
+export interface ExchangeHost {
+  config: RecorderConfig;
+  sink: RecordSink;
+  budget: MemoryBudget;
+  redactor: Redactor;
+  /** Records are written as they come (false: kept until the call is known to have failed). */
+  writesAtOnce: boolean;
+  /** Chunk records go to the disk. */
+  writesBodies: boolean;
+  /** The request went out whole: now it can be told whether it is an attempt of an earlier call. */
+  onRequestKnown(exchange: ExchangeRecorder): void;
+  /** The wire is done with it. */
+  onEnded(exchange: ExchangeRecorder): void;
+  /** All its records are made. */
+  onSealed(exchange: ExchangeRecorder): void;
+  onFault(code: string, error: unknown): void;
+}
+
+/** Memory that a chunk takes besides its bytes. */
+const CHUNK_OVERHEAD_BYTES = 120;
+
+/** The recorder of one exchange. Everything that the tap calls is guarded: nothing throws into the program. */
+export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder {
+  readonly id: number;
+  readonly start: WireExchangeStart;
+  readonly records: ExchangeRecords;
+  /** Where its records stand, in order. */
+  readonly locations: RecordLocation[] = [];
+  readonly #host: ExchangeHost;
+  readonly #request: BodyRecorder;
+  #response: BodyRecorder | undefined;
+  #informational: { status: number; headers: HeaderList }[] = [];
+  #end: { end: Omit<WireEnd, 'error'>; atNano: number; error?: { info: ErrorInfo; redactions: Redaction[] } } | undefined;
+  #codedHeldBytes = 0;
+  heldBytes = 0;
+  /** Chunk bytes were let go and stand in the segment only. */
+  isSpilled = false;
+  /** Some record did not reach the disk. */
+  isLost = false;
+  /** Body bytes were given up for want of memory. */
+  isMemoryLost = false;
+  isRequestKnown = false;
+  isSealed = false;
+
+  constructor(host: ExchangeHost, id: number, start: WireExchangeStart, trace: TraceRef) {
+    this.#host = host;
+    this.id = id;
+    this.start = start;
+    const { context } = start;
+    const url = host.redactor.url(start.url);
+    const session = context.session;
+    this.records = newExchangeRecords({
+      type: 'exchangeStart',
+      exchangeId: id,
+      kind: start.kind,
+      trace,
+      scope: [...context.scope],
+      ...(session ? { session: { id: session.id, ...(session.userId === undefined ? {} : { userId: session.userId }) } } : {}),
+      ...(session?.metadata ? { metadata: session.metadata } : {}),
+      startUnixNano: String(start.startUnixNano),
+      client: start.client,
+      method: start.method,
+      url: url.url,
+      ...(start.callSite === undefined ? {} : { callSite: start.callSite }),
+      ...(url.redactions.length > 0 ? { redactions: url.redactions } : {}),
+    });
+    this.#request = this.#body('requestChunk', []);
+    host.budget.enter(this);
+    this.#put(this.records.start, true);
+  }
+
+  get isEnded(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** How it ended, once it has. */
+  get wireEnd(): Omit<WireEnd, 'error'> | undefined {
+    return this.#end?.end;
+  }
+
+  /** Monotonic end, nanoseconds since its start. */
+  get endNano(): number {
+    return this.#end?.atNano ?? 0;
+  }
+
+  requestHead(headers: HeaderList, derivedHeaders: number[], peer?: { address: string; port: number }): void {
+    this.#guard('request_head', () => {
+      const clean = this.#host.redactor.headers(headers, 'request');
+      this.#add(
+        {
+          type: 'requestHead',
+          exchangeId: this.id,
+          headers: clean.headers,
+          ...(derivedHeaders.length > 0 ? { derivedHeaders } : {}),
+          ...(peer ? { peer } : {}),
+          ...(clean.redactions.length > 0 ? { redactions: clean.redactions } : {}),
+        },
+        true,
+      );
+    });
+  }
+
+  requestChunk(bytes: Uint8Array, atNano: number): void {
+    this.#guard('request_chunk', () => this.#chunks(this.#request.push(bytes, atNano, 0), true));
+  }
+
+  requestEnd(atNano: number, trailers?: HeaderList): void {
+    this.#guard('request_end', () => {
+      if (this.records.requestEnd) return;
+      this.#chunks(this.#request.finish(), true);
+      const clean = trailers && this.#host.redactor.headers(trailers, 'request').headers;
+      this.#add(
+        { type: 'requestEnd', exchangeId: this.id, offsetNano: nano(atNano), ...(clean ? { trailers: clean } : {}) },
+        true,
+      );
+      this.#requestKnown();
+    });
+  }
+
+  informational(status: number, headers: HeaderList): void {
+    this.#guard('informational', () => {
+      this.#informational.push({ status, headers: this.#host.redactor.headers(headers, 'response').headers });
+    });
+  }
+
+  responseHead(head: Parameters<WireExchange['responseHead']>[0]): void {
+    this.#guard('response_head', () => {
+      const clean = this.#host.redactor.headers(head.headers, 'response');
+      const record: ResponseHeadRecord = {
+        type: 'responseHead',
+        exchangeId: this.id,
+        status: head.status,
+        statusText: head.statusText,
+        ...(head.httpVersion === undefined ? {} : { httpVersion: head.httpVersion }),
+        headers: clean.headers,
+        offsetNano: nano(head.atNano),
+        delivery: head.delivery,
+        ...(this.#informational.length > 0 ? { informational: this.#informational } : {}),
+        ...(clean.redactions.length > 0 ? { redactions: clean.redactions } : {}),
+      };
+      const codings = contentCodings(headerValue(head.headers, 'content-encoding'));
+      this.#response = this.#body('responseChunk', codings);
+      this.#add(record, false);
+    });
+  }
+
+  responseChunk(bytes: Uint8Array, atNano: number, delivery: number): void {
+    this.#guard('response_chunk', () => {
+      const body = (this.#response ??= this.#body('responseChunk', []));
+      this.#chunks(body.push(bytes, atNano, delivery), false);
+      this.#holdCoded(body.pendingBytes);
+    });
+  }
+
+  end(end: WireEnd, atNano: number): void {
+    this.#guard('end', () => {
+      this.#chunks(this.#request.finish(), false);
+      const error = errorInfo(end.error, end.stage, this.#host.redactor);
+      const { ending, stage, trailers } = end;
+      this.#end = { end: { ending, stage, ...(trailers ? { trailers } : {}) }, atNano, ...(error ? { error } : {}) };
+      this.#requestKnown();
+      if (!this.#response?.isCoded) this.sealSync();
+      this.#host.onEnded(this);
+      if (!this.isSealed) void this.#sealCoded();
+    });
+  }
+
+  /** Makes the last records now: at the end, or when the process exits. */
+  sealSync(): void {
+    if (this.isSealed || !this.#end) return;
+    const body = this.#response;
+    this.#seal(body?.isCoded ? body.finishCodedSync() : (body?.finish() ?? []));
+  }
+
+  written(record: SegmentRecord, location: RecordLocation): void {
+    this.locations.push(location);
+    if (this.isSpilled && isChunk(record)) this.#forget([record]);
+  }
+
+  notWritten(): void {
+    this.isLost = true;
+  }
+
+  /** Lets its bytes go: they are read back from the segment, or lost where they are not there. */
+  letGo(): void {
+    this.#host.sink.flush();
+    const chunks = [...this.records.requestChunks, ...this.records.responseChunks];
+    if (this.#response?.isCoded && !this.isSealed) {
+      this.#response.giveUp();
+      this.#holdCoded(0);
+      this.isMemoryLost = true;
+    }
+    if (chunks.length === 0) return;
+    if (this.#host.writesAtOnce && this.#host.writesBodies && !this.isLost) this.isSpilled = true;
+    else this.isMemoryLost = true;
+    this.#forget(chunks);
+  }
+
+  /** Gives up its place in the memory budget, once its call is finished. */
+  release(): void {
+    this.#hold(-this.heldBytes);
+    this.#host.budget.leave(this);
+    this.records.requestChunks = [];
+    this.records.responseChunks = [];
+  }
+
+  /** All its records in the order they are written. */
+  *all(): Generator<SegmentRecord> {
+    const { start, requestHead, requestChunks, requestEnd, responseHead, responseChunks, end } = this.records;
+    yield start;
+    if (requestHead) yield requestHead;
+    if (this.#host.writesBodies) yield* requestChunks;
+    if (requestEnd) yield requestEnd;
+    if (responseHead) yield responseHead;
+    if (this.#host.writesBodies) yield* responseChunks;
+    if (end) yield end;
+  }
+
+  async #sealCoded(): Promise<void> {
+    try {
+      const records = (await this.#response?.finishCoded()) ?? [];
+      if (!this.isSealed) this.#seal(records);
+    } catch (error) {
+      this.#host.onFault('seal', error);
+      this.sealSync();
+    }
+  }
+
+  #seal(rest: ChunkRecord[]): void {
+    const ended = this.#end;
+    if (!ended) return;
+    const body = this.#response;
+    this.#holdCoded(0);
+    this.#chunks(rest, false);
+    const { end, atNano, error } = ended;
+    const truncated = {
+      ...(this.#request.isTruncated || (this.isMemoryLost && !this.isSpilled) ? { request: true as const } : {}),
+      ...(body?.isTruncated || (this.isMemoryLost && !this.isSpilled) ? { response: true as const } : {}),
+    };
+    const redactions = [...this.#request.redactions, ...(body?.redactions ?? []), ...(error?.redactions ?? [])];
+    const trailers = end.trailers && this.#host.redactor.headers(end.trailers, 'response').headers;
+    this.isSealed = true;
+    this.#add(
+      {
+        type: 'exchangeEnd',
+        exchangeId: this.id,
+        offsetNano: nano(atNano),
+        ending: end.ending,
+        stage: end.stage,
+        ...(error ? { error: error.info } : {}),
+        ...(trailers ? { trailers } : {}),
+        ...(body?.storedDecoded ? { storedDecoded: body.storedDecoded } : {}),
+        ...(truncated.request || truncated.response ? { truncated } : {}),
+        ...(redactions.length > 0 ? { redactions } : {}),
+      },
+      false,
+    );
+    this.#host.onSealed(this);
+  }
+
+  #requestKnown(): void {
+    if (this.isRequestKnown) return;
+    this.isRequestKnown = true;
+    this.#host.onRequestKnown(this);
+  }
+
+  #body(type: ChunkRecord['type'], codings: string[]): BodyRecorder {
+    return new BodyRecorder({
+      type,
+      exchangeId: this.id,
+      limitBytes: this.#host.config.maxBodyBytes,
+      redactor: () => this.#host.redactor.body(),
+      codings: codings.length > 0 && canDecode(codings) ? codings : [],
+    });
+  }
+
+  #chunks(records: ChunkRecord[], atOnce: boolean): void {
+    for (const record of records) {
+      this.#hold(record.bytes.length + CHUNK_OVERHEAD_BYTES);
+      this.#add(record, atOnce);
+    }
+  }
+
+  #add(record: Parameters<typeof addToExchange>[1], atOnce: boolean): void {
+    addToExchange(this.records, record);
+    this.#put(record, atOnce);
+  }
+
+  #put(record: SegmentRecord, atOnce: boolean): void {
+    if (!this.#host.writesAtOnce || (isChunk(record) && !this.#host.writesBodies)) return;
+    if (atOnce) this.#host.sink.write(this, record);
+    else this.#host.sink.queue(this, record);
+  }
+
+  #forget(chunks: readonly ChunkRecord[]): void {
+    const gone = new Set(chunks);
+    this.records.requestChunks = this.records.requestChunks.filter((chunk) => !gone.has(chunk));
+    this.records.responseChunks = this.records.responseChunks.filter((chunk) => !gone.has(chunk));
+    this.#hold(-chunks.reduce((sum, chunk) => sum + chunk.bytes.length + CHUNK_OVERHEAD_BYTES, 0));
+  }
+
+  #hold(bytes: number): void {
+    this.heldBytes += bytes;
+    this.#host.budget.change(bytes);
+  }
+
+  #holdCoded(bytes: number): void {
+    const change = bytes - this.#codedHeldBytes;
+    if (change === 0) return;
+    this.#codedHeldBytes = bytes;
+    this.#hold(change);
+  }
+
+  #guard(what: string, work: () => void): void {
+    if (this.#end) return;
+    try {
+      work();
+    } catch (error) {
+      this.#host.onFault(what, error);
+    }
+  }
+}
+
+function isChunk(record: SegmentRecord): record is ChunkRecord {
+  return record.type === 'requestChunk' || record.type === 'responseChunk';
+}
+
+function nano(value: number): string {
+  return String(Math.max(0, Math.round(value)));
+}
+
+/** Value of the first header of a name; duplicates joined as HTTP does. */
+export function headerValue(headers: HeaderList | undefined, name: string): string | undefined {
+  const values = headers?.filter(([n]) => n.toLowerCase() === name).map(([, value]) => value);
+  return values && values.length > 0 ? values.join(', ') : undefined;
+}

@@ -1,0 +1,260 @@
+/** What is done with a call once it has ended, off the program's path: views, session, digest, callEnd, spans. */
+import { buildCallSnapshot, type CallFacts, type Described, describeCall, type ExchangeRecords } from '@orangebox/codec';
+import {
+  type CallEndRecord,
+  type CallSummary,
+  type ErrorInfo,
+  type Fidelity,
+  type Snapshot,
+  snapshotKey,
+  type TimeSpan,
+} from '@orangebox/schema';
+import type { OpenCall } from './call-tracker.ts';
+import type { RecorderConfig } from './config.ts';
+import { decodeContent } from './content-decoding.ts';
+import type { ExchangeRecorder } from './exchange-recorder.ts';
+import { callSpanFacts, type SpanContentOptions, timeToFirstChunkNano } from './otel/span-content.ts';
+import { callSpanRecords } from './otel/span-record.ts';
+import type { RecordSink } from './record-sink.ts';
+import type { RecordLocation } from './segment-writer.ts';
+import type { SessionBook, SessionPlace } from './sessions.ts';
+import { sha256Hex } from './sha256.ts';
+import type { CallSpanFacts, CallSpans } from './spans.ts';
+import { readExchanges, type SnapshotSource } from './stored-snapshot.ts';
+import type { ToolRecorder } from './tools.ts';
+
+/** What the finaliser works with. */
+export interface FinaliserHost {
+  config: RecorderConfig;
+  source: SnapshotSource;
+  sink: RecordSink;
+  sessions: SessionBook;
+  tools: ToolRecorder;
+  spans: CallSpans;
+  spanContent: SpanContentOptions;
+  /** Writes a callEnd; undefined when it is not on the disk. */
+  writeCallEnd(record: CallEndRecord): RecordLocation | undefined;
+  /** A snapshot stands in the segment under its key. */
+  onStored(record: CallEndRecord, exchangeLocations: RecordLocation[]): void;
+}
+
+const NOT_STORED: Fidelity = { level: 'partial', reason: 'no_storage' };
+
+/** Finishes one call, all at once. */
+export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: FinaliserHost): void {
+  const { exchanges } = call;
+  const first = exchanges[0];
+  const last = exchanges.at(-1);
+  if (!first || !last) return;
+  host.sink.flush();
+  try {
+    const records = exchanges.map((exchange) => wholeRecords(exchange, host));
+    const time = timeOf(first, last);
+    const kind = first.start.kind;
+    const draft = buildCallSnapshot(
+      { call: draftFacts(call, time), exchanges: records, process: host.source.process },
+      () => '',
+    );
+    const views = kind === 'llm' ? describeCall(draft, decodeContent) : undefined;
+    const place = host.sessions.place({
+      ...(first.start.context.session ? { declared: first.start.context.session } : {}),
+      ...(call.declaredSeq === undefined ? {} : { declaredSeq: call.declaredSeq }),
+      ...(views ? { views } : {}),
+      place: first.start.context.place,
+      traceId: call.span.settled ? call.span.trace.traceId : undefined,
+    });
+    const attempts = exchanges.length > 1 ? exchanges : [];
+    const settled = host.spans.settle(call.span, {
+      ...(place.first ? { parent: place.first } : {}),
+      attempts: attempts.map((e) => ({ startUnixNano: e.start.startUnixNano, name: e.start.method })),
+    });
+    place.settled(settled.trace);
+    const error = errorOf(last, views);
+    const facts: CallFacts = {
+      ...draftFacts(call, time),
+      trace: settled.trace,
+      ...(attempts.length > 0 ? { attemptSpanIds: settled.attemptSpanIds } : {}),
+      ...(place.session ? { session: place.session } : {}),
+      ...(error ? { error } : {}),
+      fidelity: fidelityOf(exchanges, host),
+    };
+    const stored = host.config.keepsBodies ? records : records.map(withoutBodies);
+    const input: EndInput = { call, facts, records: stored, views, place, draft };
+    let end = makeEnd(input, host);
+    if (host.config.level === 'errors') writeIfFailed(exchanges, end, host);
+    if (exchanges.some((e) => e.isLost) && end.record.key !== undefined) end = makeEnd(withoutStorage(input), host);
+    const isWanted = host.config.level !== 'errors' || end.spanFacts.status.code === 'error';
+    const location = isWanted ? host.writeCallEnd(end.record) : undefined;
+    if (!location && end.record.key !== undefined) end = makeEnd(withoutStorage(input), host);
+    host.spans.end(call.span, end.spanFacts);
+    if (location && end.record.key !== undefined) host.onStored(end.record, exchanges.flatMap((e) => e.locations));
+    if (views) noteTools(call, end.record, views, host);
+  } finally {
+    for (const exchange of exchanges) exchange.release();
+  }
+}
+
+interface EndInput {
+  call: OpenCall;
+  facts: CallFacts;
+  records: ExchangeRecords[];
+  views: Described | undefined;
+  place: SessionPlace;
+  draft: Snapshot;
+}
+
+/** The records of an exchange with all bytes, read back where memory was short. */
+function wholeRecords(exchange: ExchangeRecorder, host: FinaliserHost): ExchangeRecords {
+  if (!exchange.isSpilled) return exchange.records;
+  try {
+    return readExchanges(exchange.locations, host.source.read)[0] ?? exchange.records;
+  } catch {
+    exchange.isLost = true;
+    return exchange.records;
+  }
+}
+
+function withoutBodies(records: ExchangeRecords): ExchangeRecords {
+  return { ...records, requestChunks: [], responseChunks: [] };
+}
+
+function timeOf(first: ExchangeRecorder, last: ExchangeRecorder): TimeSpan {
+  return {
+    startUnixNano: String(first.start.startUnixNano),
+    endUnixNano: String(last.start.startUnixNano + BigInt(Math.max(0, Math.round(last.endNano)))),
+  };
+}
+
+function draftFacts(call: OpenCall, time: TimeSpan): CallFacts {
+  return {
+    kind: call.exchanges[0]?.start.kind ?? 'http',
+    exchangeIds: call.exchanges.map((exchange) => exchange.id),
+    ...(call.basis ? { attemptsBasis: call.basis } : {}),
+    trace: call.span.trace,
+    time,
+    fidelity: { level: 'exact' },
+  };
+}
+
+function fidelityOf(exchanges: readonly ExchangeRecorder[], host: FinaliserHost): Fidelity {
+  if (!host.config.keepsBodies || !host.config.keepsFiles || exchanges.some((e) => e.isLost)) return NOT_STORED;
+  if (exchanges.some((e) => e.isMemoryLost)) return { level: 'partial', reason: 'memory_limit' };
+  return { level: 'exact' };
+}
+
+function withoutStorage(input: EndInput): EndInput {
+  return { ...input, facts: { ...input.facts, fidelity: NOT_STORED } };
+}
+
+/** Digest, key, span and record of a call, from facts that will not change any more. */
+function makeEnd(input: EndInput, host: FinaliserHost): { record: CallEndRecord; spanFacts: CallSpanFacts } {
+  const { facts, records, views, place, call } = input;
+  const { chain } = place;
+  const snapshot = buildCallSnapshot({ call: facts, exchanges: records, process: host.source.process }, sha256Hex);
+  const { fidelity } = snapshot;
+  const isPromised = fidelity.level === 'exact' || fidelity.reason !== 'no_storage';
+  const key = isPromised ? snapshotKey(snapshot) : undefined;
+  const sizeBytes = Buffer.byteLength(JSON.stringify(chain ? { ...snapshot, chain } : snapshot));
+  const content = { snapshot, sizeBytes, ...(key === undefined ? {} : { key }), ...(views ? { views } : {}) };
+  const spanFacts = callSpanFacts(
+    { ...content, nested: call.span.nested, attemptSpanIds: facts.attemptSpanIds ?? [] },
+    host.spanContent,
+  );
+  const record: CallEndRecord = {
+    type: 'callEnd',
+    ...facts,
+    fidelity,
+    ...(chain ? { chain } : {}),
+    digest: snapshot.digest,
+    ...(key === undefined ? {} : { key }),
+    sizeBytes,
+    summary: summaryOf(input),
+    spans: callSpanRecords(spanFacts, facts.trace, call.span.nested),
+  };
+  return { record, spanFacts };
+}
+
+function summaryOf({ draft, views }: EndInput): CallSummary {
+  const last = draft.exchanges.at(-1);
+  const usage = views?.response.usage;
+  const firstChunk = timeToFirstChunkNano(draft);
+  return {
+    ...(views ? { operation: views.call.operation, provider: views.call.provider, api: views.call.api } : {}),
+    ...defined({
+      model: views?.call.requestModel ?? views?.response.model,
+      status: last?.response?.status,
+      inputTokens: usage?.inputTokens,
+      outputTokens: usage?.outputTokens,
+      timeToFirstChunkNano: firstChunk === undefined ? undefined : String(firstChunk),
+    }),
+    ending: last?.ending ?? 'process_died',
+    attempts: draft.exchanges.length,
+    stream: views?.call.stream ?? false,
+    ...(views && views.response.toolCalls.length > 0
+      ? { toolCalls: views.response.toolCalls.map(({ id, name }) => ({ ...(id === undefined ? {} : { id }), name })) }
+      : {}),
+    ...(views && views.response.finishReasons.length > 0 ? { finishReasons: views.response.finishReasons } : {}),
+  };
+}
+
+/** The error of the call: that of its last attempt, its status, or one told within the answer. */
+function errorOf(last: ExchangeRecorder, views: Described | undefined): ErrorInfo | undefined {
+  const { end, responseHead } = last.records;
+  const told = views?.response.error;
+  if (responseHead && responseHead.status >= 400) {
+    return {
+      stage: end?.stage ?? 'done',
+      type: String(responseHead.status),
+      ...(told?.code === undefined ? {} : { code: told.code }),
+      message: told?.message ?? responseHead.statusText,
+    };
+  }
+  if (end?.error) return end.error;
+  if (!told) return undefined;
+  return {
+    stage: 'response_body',
+    type: told.type ?? told.code ?? 'error',
+    ...(told.code === undefined ? {} : { code: told.code }),
+    message: told.message,
+  };
+}
+
+/** Level `errors`: the records of a failed call are written now, all at once; others never. */
+function writeIfFailed(
+  exchanges: readonly ExchangeRecorder[],
+  end: { spanFacts: CallSpanFacts },
+  host: FinaliserHost,
+): void {
+  for (const exchange of exchanges) {
+    if (end.spanFacts.status.code !== 'error') exchange.isLost = true;
+    else for (const record of exchange.all()) host.sink.queue(exchange, record);
+  }
+  host.sink.flush();
+}
+
+function noteTools(call: OpenCall, record: CallEndRecord, views: Described, host: FinaliserHost): void {
+  const { context, startUnixNano } = call.exchanges[0]?.start ?? {};
+  if (!context || startUnixNano === undefined) return;
+  host.tools.callEnded({
+    request: views.request,
+    startUnixNano,
+    session: record.session,
+    metadata: context.session?.metadata,
+    asks: {
+      // Tools of the provider's own side are run there; only what the program must answer is asked for.
+      calls: views.response.toolCalls,
+      by: {
+        askedBy: record.trace,
+        session: record.session,
+        scope: [...context.scope],
+        endUnixNano: BigInt(record.time.endUnixNano),
+      },
+    },
+  });
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function defined<T extends object>(members: T): Defined<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

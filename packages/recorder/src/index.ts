@@ -1,0 +1,13 @@
+export { type Level, type Mode, readConfig, type RecorderConfig } from './config.ts';
+export { decodeContent } from './content-decoding.ts';
+export { createRecorder, type Recorder, type RecorderOptions, type RecorderStats } from './recorder.ts';
+export type {
+  CallContext,
+  InboundRequest,
+  OtelContext,
+  WireEnd,
+  WireExchange,
+  WireExchangeStart,
+  WireSink,
+  WrappedToolRun,
+} from './wire-events.ts';

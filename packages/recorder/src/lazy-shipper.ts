@@ -1,0 +1,51 @@
+/** Loads the payload exporter when the first snapshot is ready; programs without an endpoint never load it. */
+import type { RecorderConfig } from './config.ts';
+import { messageOf } from './report.ts';
+import type { Shipper, ShipperHost, ShipperStats, ShipItem } from './shipper.ts';
+
+/** A shipper that is there from the start and works once it is loaded. */
+export class LazyShipper implements Shipper {
+  readonly #config: RecorderConfig;
+  readonly #host: ShipperHost;
+  #waiting: ShipItem[] = [];
+  #shipper: Shipper | undefined;
+  #loading: Promise<void> | undefined;
+
+  constructor(config: RecorderConfig, host: ShipperHost) {
+    this.#config = config;
+    this.#host = host;
+  }
+
+  offer(item: ShipItem): void {
+    if (this.#shipper) {
+      this.#shipper.offer(item);
+      return;
+    }
+    this.#waiting.push(item);
+    this.#loading ??= this.#load();
+  }
+
+  async flush(timeoutMs: number): Promise<void> {
+    const start = performance.now();
+    await this.#loading;
+    await this.#shipper?.flush(Math.max(0, timeoutMs - (performance.now() - start)));
+  }
+
+  stats(): ShipperStats {
+    const waiting = this.#waiting.length;
+    return this.#shipper?.stats() ?? { offered: waiting, shipped: 0, failed: 0, pending: waiting, inFlightBytes: 0 };
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const { createShipper } = await import('./shipping/payload-shipper.ts');
+      const shipper = createShipper(this.#config, this.#host);
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      for (const item of waiting) shipper.offer(item);
+      this.#shipper = shipper;
+    } catch (error) {
+      this.#host.report('shipper_load', `payloads cannot be sent: ${messageOf(error)}; they stay in the segment`);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/** Makes and checks the directories of recordings: private, owned by us, no detour through somebody's link. */
+import * as nodeFs from 'node:fs';
+import { join } from 'node:path';
+import { SEGMENTS_DIRECTORY } from '@orangebox/schema';
+
+/** The part of `node:fs` that segments use; replaced in tests to play a failing disk. */
+export type SegmentFs = Pick<
+  typeof nodeFs,
+  | 'closeSync'
+  | 'fsyncSync'
+  | 'lstatSync'
+  | 'mkdirSync'
+  | 'openSync'
+  | 'readSync'
+  | 'readdirSync'
+  | 'statSync'
+  | 'statfsSync'
+  | 'unlinkSync'
+  | 'writeFileSync'
+  | 'writevSync'
+>;
+
+/** The real file system. */
+export const realFs: SegmentFs = nodeFs;
+
+/** Why a directory is not used. */
+export class UnsafeDirectoryError extends Error {
+  override readonly name = 'UnsafeDirectoryError';
+}
+
+/**
+ * Makes `<root>/segments/<date>` and returns its path. The root may be a link of our own or root's; everything below
+ * must be real directories of ours.
+ * @throws UnsafeDirectoryError or the file system's own error
+ */
+export function prepareSegmentDirectory(root: string, date: string, fs: SegmentFs): string {
+  makeDirectory(root, fs, true);
+  checkRoot(root, fs);
+  try {
+    fs.writeFileSync(join(root, '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  let path = root;
+  for (const name of [SEGMENTS_DIRECTORY, date]) {
+    path = join(path, name);
+    makeDirectory(path, fs, false);
+    const stat = fs.lstatSync(path);
+    if (!stat.isDirectory()) throw new UnsafeDirectoryError(`${path} is not a directory`);
+    if (!isOwn(stat.uid)) throw new UnsafeDirectoryError(`${path} belongs to another user`);
+  }
+  return path;
+}
+
+function makeDirectory(path: string, fs: SegmentFs, recursive: boolean): void {
+  try {
+    fs.mkdirSync(path, { recursive, mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+function checkRoot(root: string, fs: SegmentFs): void {
+  const link = fs.lstatSync(root);
+  if (link.isSymbolicLink() && !isTrusted(link.uid)) {
+    throw new UnsafeDirectoryError(`${root} is a link of another user`);
+  }
+  const stat = fs.statSync(root);
+  if (!stat.isDirectory()) throw new UnsafeDirectoryError(`${root} is not a directory`);
+  if (!isTrusted(stat.uid)) throw new UnsafeDirectoryError(`${root} belongs to another user`);
+}
+
+/** Mounted volumes belong to root even where the program does not run as root. */
+function isTrusted(uid: number): boolean {
+  return uid === 0 || isOwn(uid);
+}
+
+function isOwn(uid: number): boolean {
+  const own = process.geteuid?.();
+  return own === undefined || uid === own;
+}

@@ -1,0 +1,278 @@
+/**
+ * Appends records to the segment files of this thread. A disk that fails never fails the program: what could not be
+ * written is told to the caller, said once, and tried anew after a while in a new file.
+ */
+import { constants } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 as zlibCrc32 } from 'node:zlib';
+import { decodeSegment, encodeRecord, encodeSegmentHeader } from '@orangebox/codec';
+import {
+  segmentFileName,
+  type ProcessInfo,
+  type SegmentFileId,
+  type SegmentRecord,
+} from '@orangebox/schema';
+import { messageOf, type Reporter } from './report.ts';
+import { segmentHost, sweepSegments } from './retention.ts';
+import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
+
+/** Where a record's frame stands on the disk. */
+export interface RecordLocation {
+  path: string;
+  offset: number;
+  sizeBytes: number;
+  /** Number of the file in its series. */
+  n: number;
+}
+
+/** What a writer needs to know. */
+export interface SegmentWriterOptions {
+  dir: string;
+  process: ProcessInfo;
+  dirBytes: number;
+  fsync: 'off' | 'call';
+  reporter: Reporter;
+  fs?: SegmentFs;
+  nowMs?: () => number;
+  /** Own files from this number on are still read from; the sweep leaves them. */
+  keepFromN?: () => number | undefined;
+}
+
+const ROTATE_BYTES = 16 * 1024 * 1024;
+/** After a failure the disk is left alone for this long. */
+const RETRY_AFTER_MS = 1000;
+const FREE_SPACE_CHECK_MS = 10_000;
+const MIN_FREE_SHARE = 0.05;
+
+const crc32: ((bytes: Uint8Array) => number) | undefined =
+  // Node 20.15 and 22.2 brought it; the codec has its own otherwise.
+  typeof zlibCrc32 === 'function' ? (bytes) => zlibCrc32(bytes) : undefined;
+
+/** Writes one series of segment files, lazily: no file before the first record. */
+export class SegmentWriter {
+  readonly #options: SegmentWriterOptions;
+  readonly #fs: SegmentFs;
+  readonly #now: () => number;
+  readonly #series: Omit<SegmentFileId, 'n'>;
+  readonly #rotateBytes: number;
+  #n = 0;
+  #fd: number | undefined;
+  #path = '';
+  #offset = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  #failing = false;
+  #closed = false;
+  #bodiesAllowed = true;
+  #overBound = false;
+  #spaceCheckedAtMs = Number.NEGATIVE_INFINITY;
+  #sweptFiles = 0;
+  #lostRecords = 0;
+
+  constructor(options: SegmentWriterOptions) {
+    this.#options = options;
+    this.#fs = options.fs ?? realFs;
+    this.#now = options.nowMs ?? Date.now;
+    this.#rotateBytes = Math.max(64 * 1024, Math.min(ROTATE_BYTES, Math.floor(options.dirBytes / 4)));
+    this.#series = {
+      host: segmentHost(),
+      pid: options.process.pid,
+      threadId: options.process.threadId,
+      startUnixMs: this.#now(),
+    };
+  }
+
+  /** Number of the file that is written to. */
+  get fileNumber(): number {
+    return this.#n;
+  }
+
+  /** Path of the file that is written to; empty before the first record. */
+  get path(): string {
+    return this.#path;
+  }
+
+  /** False while the disk is nearly full or the bound is used up by others: then bodies are not written. */
+  get bodiesAllowed(): boolean {
+    const now = this.#now();
+    if (this.#fd !== undefined && now - this.#spaceCheckedAtMs > FREE_SPACE_CHECK_MS) this.#checkSpace(this.#path);
+    return this.#bodiesAllowed && !this.#overBound;
+  }
+
+  /**
+   * Appends records with one write. Returns their places, or undefined when they are not on the disk.
+   * Never throws.
+   */
+  append(records: readonly SegmentRecord[]): RecordLocation[] | undefined {
+    if (records.length === 0) return [];
+    try {
+      if (this.#closed || !this.#open()) {
+        this.#lostRecords += records.length;
+        return undefined;
+      }
+      return this.#write(records.map(encode));
+    } catch (error) {
+      this.#fail(error);
+      this.#lostRecords += records.length;
+      return undefined;
+    }
+  }
+
+  /** Forces what was written to the device, where the configuration asks for it after each call. */
+  syncCall(): void {
+    if (this.#options.fsync !== 'call' || this.#fd === undefined) return;
+    try {
+      this.#fs.fsyncSync(this.#fd);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Reads one record back. @throws when the file is gone or damaged */
+  read(location: RecordLocation): SegmentRecord {
+    const header = encodeSegmentHeader();
+    const bytes = new Uint8Array(header.length + location.sizeBytes);
+    bytes.set(header);
+    const fd = this.#fs.openSync(location.path, 'r');
+    try {
+      let done = 0;
+      while (done < location.sizeBytes) {
+        const n = this.#fs.readSync(fd, bytes, header.length + done, location.sizeBytes - done, location.offset + done);
+        if (n <= 0) throw new Error(`segment ends early: ${location.path}`);
+        done += n;
+      }
+    } finally {
+      this.#fs.closeSync(fd);
+    }
+    for (const { record } of decodeSegment(bytes)) return record;
+    throw new Error(`no record at ${location.offset} of ${location.path}`);
+  }
+
+  /** Ends the series in order. Later records are lost. */
+  close(): void {
+    if (this.#fd !== undefined) this.#finishFile(false);
+    this.#closed = true;
+  }
+
+  #open(): boolean {
+    if (this.#fd !== undefined) {
+      if (this.#offset < this.#rotateBytes) return true;
+      this.#finishFile(true);
+      this.#n++;
+    }
+    const now = this.#now();
+    if (this.#failing && now - this.#failedAtMs < RETRY_AFTER_MS) return false;
+    const { dir } = this.#options;
+    const directory = prepareSegmentDirectory(dir, new Date(now).toISOString().slice(0, 10), this.#fs);
+    this.#path = join(directory, segmentFileName({ ...this.#series, n: this.#n }));
+    const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND } = constants;
+    this.#fd = this.#fs.openSync(this.#path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | (constants.O_NOFOLLOW ?? 0), 0o600);
+    this.#offset = 0;
+    this.#checkSpace(directory);
+    const removed = this.#sweep();
+    const start: SegmentRecord = {
+      type: 'segmentStart',
+      process: this.#options.process,
+      startUnixNano: `${BigInt(now) * 1_000_000n}`,
+      n: this.#n,
+    };
+    const frames = [encodeSegmentHeader(), encode(start)];
+    if (removed) frames.push(encode(removed));
+    if (this.#lostRecords > 0) {
+      frames.push(encode({ type: 'dropped', reason: 'no_storage', count: this.#lostRecords }));
+    }
+    this.#write(frames);
+    this.#failing = false;
+    return true;
+  }
+
+  #write(frames: Uint8Array[]): RecordLocation[] {
+    const fd = this.#fd;
+    if (fd === undefined) throw new Error('no segment is open');
+    const { n } = this;
+    const path = this.#path;
+    let total = 0;
+    const locations = frames.map((frame): RecordLocation => {
+      const location = { path, offset: this.#offset + total, sizeBytes: frame.length, n };
+      total += frame.length;
+      return location;
+    });
+    const written = this.#fs.writevSync(fd, frames);
+    if (written !== total) {
+      // A torn frame: nothing may follow it, so the next record starts a new file.
+      throw Object.assign(new Error(`only ${written} of ${total} bytes were written`), { code: 'ENOSPC' });
+    }
+    this.#offset += total;
+    return locations;
+  }
+
+  get n(): number {
+    return this.#n;
+  }
+
+  #sweep(): SegmentRecord | undefined {
+    const { dir, dirBytes, keepFromN } = this.#options;
+    const oldest = Math.min(keepFromN?.() ?? this.#n, this.#n);
+    const scope = { root: dir, maxBytes: Math.max(0, dirBytes - this.#rotateBytes), own: this.#series, keepFromN: oldest };
+    const result = sweepSegments(scope, this.#fs, this.#now());
+    this.#overBound = result.totalBytes > dirBytes;
+    if (this.#overBound) {
+      this.#options.reporter.warn('dir_bytes', `${dir} is over ORANGEBOX_DIR_BYTES and nothing in it may be removed; bodies are not recorded`);
+    }
+    if (result.removedFiles === 0) return undefined;
+    this.#sweptFiles += result.removedFiles;
+    this.#options.reporter.count('segments_removed');
+    const message = `${result.removedBytes} bytes of the oldest segments removed to stay below ORANGEBOX_DIR_BYTES`;
+    return { type: 'dropped', reason: 'dir_bytes', count: this.#sweptFiles, message };
+  }
+
+  #checkSpace(path: string): void {
+    this.#spaceCheckedAtMs = this.#now();
+    try {
+      const { bavail, blocks } = this.#fs.statfsSync(path);
+      this.#bodiesAllowed = blocks === 0 || bavail / blocks >= MIN_FREE_SHARE;
+    } catch {
+      // File systems without these figures are written to until they say no.
+      this.#bodiesAllowed = true;
+    }
+    if (!this.#bodiesAllowed) {
+      this.#options.reporter.warn('disk_low', `less than 5 % of the disk of ${this.#options.dir} is free; bodies are not recorded`);
+    }
+  }
+
+  #finishFile(rotated: boolean): void {
+    const fd = this.#fd;
+    if (fd === undefined) return;
+    try {
+      this.#write([encode({ type: 'segmentEnd', endUnixNano: `${BigInt(this.#now()) * 1_000_000n}`, rotated })]);
+    } catch (error) {
+      this.#options.reporter.count('segment_end');
+      if (!this.#failing) this.#fail(error);
+      return;
+    }
+    this.#closeFile();
+  }
+
+  #closeFile(): void {
+    const fd = this.#fd;
+    this.#fd = undefined;
+    if (fd === undefined) return;
+    try {
+      this.#fs.closeSync(fd);
+    } catch {
+      // The descriptor is gone either way.
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#fd !== undefined) this.#n++;
+    else if ((error as NodeJS.ErrnoException | undefined)?.code === 'EEXIST') this.#n++;
+    this.#closeFile();
+    this.#failing = true;
+    this.#failedAtMs = this.#now();
+    this.#options.reporter.warn('no_storage', `cannot record in ${this.#options.dir}: ${messageOf(error)}. The program goes on as before`);
+  }
+}
+
+function encode(record: SegmentRecord): Uint8Array {
+  return encodeRecord(record, crc32);
+}

@@ -1,0 +1,55 @@
+/** Snapshots made anew from the segment, so that nothing need be held until it is sent. */
+import {
+  addToExchange,
+  buildCallSnapshot,
+  buildToolSnapshot,
+  type ExchangeRecords,
+  newExchangeRecords,
+} from '@orangebox/codec';
+import type { ProcessInfo, SegmentRecord } from '@orangebox/schema';
+import type { RecordLocation } from './segment-writer.ts';
+import { sha256Hex } from './sha256.ts';
+
+/** Where records are read from. */
+export interface SnapshotSource {
+  process: ProcessInfo;
+  /** Reads records in the given order. @throws when a file is gone or damaged */
+  read(locations: readonly RecordLocation[]): SegmentRecord[];
+}
+
+/** The exchanges whose records stand at these places. */
+export function readExchanges(locations: readonly RecordLocation[], read: SnapshotSource['read']): ExchangeRecords[] {
+  const exchanges = new Map<number, ExchangeRecords>();
+  for (const record of read(locations)) {
+    if (!('exchangeId' in record)) continue;
+    if (record.type === 'exchangeStart') exchanges.set(record.exchangeId, newExchangeRecords(record));
+    else {
+      const exchange = exchanges.get(record.exchangeId);
+      if (exchange) addToExchange(exchange, record);
+    }
+  }
+  return [...exchanges.values()];
+}
+
+/** UTF-8 JSON of a call's snapshot. @throws when the segment does not hold it any more */
+export function readCallSnapshotJson(
+  end: RecordLocation,
+  exchanges: readonly RecordLocation[],
+  source: SnapshotSource,
+): Uint8Array {
+  const [record] = source.read([end]);
+  if (record?.type !== 'callEnd') throw new Error('the segment has no such call');
+  const { chain } = record;
+  const input = { call: record, exchanges: readExchanges(exchanges, source.read), process: source.process };
+  const snapshot = buildCallSnapshot(input, sha256Hex);
+  if (snapshot.digest !== record.digest) throw new Error('the segment has other bytes than were recorded');
+  return Buffer.from(JSON.stringify(chain ? { ...snapshot, chain } : snapshot));
+}
+
+/** UTF-8 JSON of a tool's snapshot. @throws when the segment does not hold it any more */
+export function readToolSnapshotJson(location: RecordLocation, source: SnapshotSource): Uint8Array {
+  const [record] = source.read([location]);
+  if (record?.type !== 'tool') throw new Error('the segment has no such tool execution');
+  return Buffer.from(JSON.stringify(buildToolSnapshot(record, source.process, sha256Hex)));
+}
+

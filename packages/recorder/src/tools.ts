@@ -1,0 +1,224 @@
+/** Tool executions: seen as a function's run, or read from the request that carries the result. */
+import { buildToolSnapshot, type Redactor, type Sha256, type ToolFacts, toolResultsOf } from '@orangebox/codec';
+import {
+  type Fidelity,
+  type JsonObject,
+  type ProcessInfo,
+  type Redaction,
+  type RequestView,
+  type SessionRef,
+  snapshotKey,
+  type ToolRecord,
+} from '@orangebox/schema';
+import { type AskedTool, AskedTools } from './asked-tools.ts';
+import { errorInfo } from './error-info.ts';
+import { toolSpanFacts, type SpanContentOptions } from './otel/span-content.ts';
+import { toolSpanRecord } from './otel/span-record.ts';
+import type { CallSpans, SpanHandle } from './spans.ts';
+import type { WrappedToolRun } from './wire-events.ts';
+
+/** What tools work with. */
+export interface ToolHost {
+  process: ProcessInfo;
+  sha256: Sha256;
+  spans: CallSpans;
+  spanContent: SpanContentOptions;
+  redactor(): Redactor;
+  /** A key may be promised. */
+  promisesKeys: boolean;
+  /** Writes the record; false when it is not on the disk. */
+  write(record: ToolRecord): boolean;
+  /** Calls made inside this span name it as their parent. */
+  isParent(spanId: string): boolean;
+  /** A call that began before this time has not been looked at yet. */
+  isAnyCallOpenBefore(startUnixNano: bigint): boolean;
+  /** A session's number for a run that no call asked for. */
+  seqOf(sessionId: string): number;
+}
+
+const MAX_WAITING_RUNS = 1000;
+const MAX_TEXT_CHARS = 16 * 1024 * 1024;
+
+interface WaitingRun {
+  run: WrappedToolRun;
+  arguments: string | undefined;
+  argumentTexts: string[];
+}
+
+/** Makes tool records. */
+export class ToolRecorder {
+  readonly #host: ToolHost;
+  readonly #asked: AskedTools = new AskedTools();
+  #waiting: WaitingRun[] = [];
+  /** Tool records written. */
+  count = 0;
+
+  constructor(host: ToolHost) {
+    this.#host = host;
+  }
+
+  /** A function ran. It waits for the call that asked for it, when that may still be open. */
+  ran(run: WrappedToolRun): void {
+    const texts = run.args.map(jsonText);
+    const all = run.args.length === 1 ? texts[0] : jsonText(run.args);
+    this.#waiting.push({ run, arguments: all, argumentTexts: [...texts, all].filter((t) => t !== undefined) });
+    this.settleRuns();
+  }
+
+  /** Looks at the runs that wait; `force` leaves none. */
+  settleRuns(force = false): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const item of waiting) {
+      const { run } = item;
+      const asked = this.#asked.takeByRun({
+        name: run.name,
+        argumentTexts: item.argumentTexts.map((text) => this.#host.redactor().text(text).text),
+        traceId: run.trace.traceId,
+        sessionId: run.context.session?.id,
+        startUnixNano: run.startUnixNano,
+      });
+      const mayWait = !force && waiting.length <= MAX_WAITING_RUNS;
+      if (!asked && mayWait && this.#host.isAnyCallOpenBefore(run.startUnixNano)) this.#waiting.push(item);
+      else this.#recordRun(item, asked);
+    }
+  }
+
+  /** A call ended: the results in its request, then the calls for tools in its answer. */
+  callEnded(call: {
+    request: RequestView;
+    startUnixNano: bigint;
+    session: SessionRef | undefined;
+    metadata: JsonObject | undefined;
+    asks: { calls: Parameters<AskedTools['add']>[0]; by: Parameters<AskedTools['add']>[1] };
+  }): void {
+    this.settleRuns();
+    for (const result of toolResultsOf(call.request)) {
+      const asked = result.callId === undefined ? undefined : this.#asked.takeById(result.callId, call.session?.id);
+      if (!asked) continue;
+      const start = asked.endUnixNano < call.startUnixNano ? asked.endUnixNano : call.startUnixNano;
+      const span = this.#host.spans.startTool({
+        name: `execute_tool ${asked.name}`,
+        basis: 'inferred',
+        startUnixNano: start,
+        endUnixNano: call.startUnixNano,
+        parent: asked.askedBy,
+      });
+      this.#record(span, {
+        trace: span.trace,
+        ...(asked.session ? { session: asked.session } : {}),
+        scope: asked.scope,
+        time: { startUnixNano: String(start), endUnixNano: String(call.startUnixNano) },
+        tool: {
+          basis: 'inferred',
+          name: asked.name,
+          ...(asked.callId === undefined ? {} : { callId: asked.callId }),
+          arguments: asked.arguments,
+          result: result.content,
+          ...(result.isError ? { error: { stage: 'done', type: 'tool_error', message: result.content.slice(0, 1024) } } : {}),
+          askedBy: asked.askedBy.spanId,
+        },
+        ...(call.metadata ? { metadata: call.metadata } : {}),
+        fidelity: { level: 'exact' },
+        redactions: [],
+      });
+    }
+    this.#asked.add(call.asks.calls, call.asks.by);
+    this.settleRuns();
+  }
+
+  #recordRun({ run, arguments: args }: WaitingRun, asked: AskedTool | undefined): void {
+    const redactor = this.#host.redactor();
+    const redactions: Redaction[] = [];
+    const clean = (text: string, where: string): string => {
+      const result = redactor.text(text.slice(0, MAX_TEXT_CHARS));
+      redactions.push(...result.redactions.map((redaction) => ({ ...redaction, where })));
+      return result.text;
+    };
+    const error = errorInfo(run.error, 'done', redactor);
+    if (error) redactions.push(...error.redactions);
+    const result = run.error === undefined ? (typeof run.result === 'string' ? run.result : jsonText(run.result)) : undefined;
+    // A run without a parent belongs under the call that asked for it, unless calls inside already name its trace.
+    const adopted = asked && run.trace.parentSpanId === undefined && !this.#host.isParent(run.trace.spanId);
+    const ids = adopted
+      ? { traceId: asked.askedBy.traceId, spanId: run.trace.spanId, parentSpanId: asked.askedBy.spanId }
+      : run.trace;
+    const span = this.#host.spans.startTool({
+      name: `execute_tool ${run.name}`,
+      basis: 'wrapped',
+      startUnixNano: run.startUnixNano,
+      endUnixNano: run.endUnixNano,
+      ids,
+      context: run.context,
+    });
+    const declared = run.context.session;
+    const session: SessionRef | undefined =
+      asked?.session ??
+      (declared && {
+        id: declared.id,
+        seq: this.#host.seqOf(declared.id),
+        basis: 'declared',
+        ...(declared.userId === undefined ? {} : { userId: declared.userId }),
+      });
+    this.#record(span, {
+      trace: span.trace,
+      ...(session ? { session } : {}),
+      scope: [...run.context.scope],
+      time: { startUnixNano: String(run.startUnixNano), endUnixNano: String(run.endUnixNano) },
+      tool: {
+        basis: 'wrapped',
+        name: run.name,
+        ...(asked?.callId === undefined ? {} : { callId: asked.callId }),
+        ...(args === undefined ? {} : { arguments: clean(args, 'request.body') }),
+        ...(result === undefined ? {} : { result: clean(result, 'response.body') }),
+        ...(error ? { error: error.info } : {}),
+        ...(asked ? { askedBy: asked.askedBy.spanId } : {}),
+      },
+      ...(declared?.metadata ? { metadata: declared.metadata } : {}),
+      ...(error ? { error: error.info } : {}),
+      fidelity: { level: 'exact' },
+      redactions,
+    });
+  }
+
+  #record(span: SpanHandle, facts: ToolFacts): void {
+    const { process, sha256, spans, spanContent, promisesKeys } = this.#host;
+    const make = (fidelity: Fidelity, withKey: boolean): { record: ToolRecord; end: () => void } => {
+      const snapshot = buildToolSnapshot({ ...facts, fidelity }, process, sha256);
+      const sizeBytes = Buffer.byteLength(JSON.stringify(snapshot));
+      const key = withKey ? snapshotKey(snapshot) : undefined;
+      const content = { snapshot, sizeBytes, ...(key === undefined ? {} : { key }) };
+      const spanFacts = toolSpanFacts(content, spanContent);
+      const spanRecords = [toolSpanRecord(spanFacts, facts.trace)];
+      const record: ToolRecord = {
+        type: 'tool',
+        ...facts,
+        fidelity,
+        digest: snapshot.digest,
+        ...(key === undefined ? {} : { key }),
+        sizeBytes,
+        spans: spanRecords,
+      };
+      return { record, end: () => spans.endTool(span, spanFacts) };
+    };
+    const notStored: Fidelity = { level: 'partial', reason: 'no_storage' };
+    const made = make(promisesKeys ? facts.fidelity : notStored, promisesKeys);
+    this.count++;
+    if (this.#host.write(made.record) || !promisesKeys) made.end();
+    else make(notStored, false).end();
+  }
+}
+
+/** JSON text of anything; undefined for what JSON has no form for. */
+function jsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v));
+  } catch {
+    // Circular or hostile: its text is better than nothing.
+    try {
+      return JSON.stringify(String(value));
+    } catch {
+      return undefined;
+    }
+  }
+}
