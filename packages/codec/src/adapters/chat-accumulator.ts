@@ -7,7 +7,7 @@
 import type { Json, JsonObject } from '@orangebox/schema';
 import { assignMembers, filledOf, isObject, objectOf, objectsOf, parseJson, stringOf } from './json.ts';
 
-const CHOICE_KNOWN = new Set(['delta', 'finish_reason', 'index', 'logprobs']);
+const CHOICE_KNOWN = new Set(['delta', 'finish_reason', 'index', 'logprobs', 'message']);
 const DELTA_KNOWN = new Set(['audio', 'content', 'refusal', 'function_call', 'role', 'tool_calls']);
 const CALL_KNOWN = new Set(['index', 'id', 'type', 'function']);
 /** A hostile chunk may name any index; arrays are not grown for it. */
@@ -53,6 +53,8 @@ export class ChatAccumulator {
     } else if (isObject(logprobs)) addLogprobs(choice, logprobs);
     if (source['finish_reason']) choice.finishReason = source['finish_reason'];
     assignMembers(choice.other, source, CHOICE_KNOWN);
+    // Servers that send the message so far beside each delta: it replaces what was assembled, then the delta is added.
+    if (isObject(source['message'])) choice.message = { ...source['message'] };
     if (isObject(source['delta'])) addDelta(choice, source['delta']);
   }
 

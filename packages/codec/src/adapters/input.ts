@@ -70,12 +70,16 @@ export class AdapterInput {
     return this.#responseJson;
   }
 
-  /** Whether the response is a stream of server-sent events. */
+  /**
+   * Whether the response is a stream of server-sent events. The first bytes decide before the content type does: some
+   * servers stream what they call JSON, and all answer errors of a streamed request with plain JSON.
+   */
   get isSse(): boolean {
-    const type = this.responseHeader('content-type');
-    if (type !== undefined && /^text\/event-stream/i.test(type)) return true;
-    if (type !== undefined && /json|^image|^audio/i.test(type)) return false;
-    return /^(?:data|event|id|retry)?:/.test(this.responseText.slice(0, 8));
+    const type = this.responseHeader('content-type') ?? '';
+    if (/^(?:image|audio|video)\/|octet-stream|eventstream/i.test(type)) return false;
+    const start = this.responseText.slice(0, 64).trimStart();
+    if (/^(?:data|event|id|retry)?:/.test(start)) return true;
+    return /^text\/event-stream/i.test(type) && !start.startsWith('{');
   }
 
   /** The events of the response's stream. */

@@ -139,7 +139,8 @@ function chatResponse(input: AdapterInput): ResponseView {
   if (input.isSse) readStream(view, input);
   else {
     const json = input.responseJson;
-    if (json !== undefined) view.final = json;
+    const final = json ?? filledOf(input.responseText);
+    if (final !== undefined) view.final = final;
     if (isObject(json)) fillFromCompletion(view, json, objectsOf(json['choices']).map(readChoice));
     if ((input.status ?? 0) >= 400) {
       const error = errorOf(json) ?? textError(input.responseText);

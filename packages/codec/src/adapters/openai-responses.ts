@@ -151,7 +151,10 @@ function responsesResponse(input: AdapterInput): ResponseView {
       // The SDK adds `output_text` to what the wire has.
       view.final = json['object'] === 'response' ? { ...json, output_text: outputText(json) } : json;
       fillFromResponse(view, json, input);
-    } else if (json !== undefined) view.final = json;
+    } else {
+      const final = json ?? filledOf(input.responseText);
+      if (final !== undefined) view.final = final;
+    }
     if ((input.status ?? 0) >= 400) {
       const error = errorOf(json) ?? textError(input.responseText);
       if (error) view.error = error;
