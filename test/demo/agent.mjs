@@ -57,7 +57,10 @@ for (;;) {
   const completion = await client.chat.completions.create({ model, messages, tools: definitions });
   const { message } = completion.choices[0];
   messages.push(message);
-  if (!message.tool_calls) break;
+  if (!message.tool_calls) {
+    console.log(`model: ${message.content}`);
+    break;
+  }
   messages.push(...(await Promise.all(message.tool_calls.map(runTool))));
 }
 
