@@ -1,0 +1,52 @@
+/** All environment variables that the preload reads, in one place. A bad value warns once and falls back. */
+import { createUrlFilter, type UrlFilter } from './url-filter.ts';
+
+/** What is recorded; `off` leaves the process untouched. */
+export type Level = 'full' | 'metadata' | 'errors' | 'off';
+
+/** Configuration of the taps and the preload. */
+export interface InstrumentConfig {
+  /** `ORANGEBOX_LEVEL`; the taps only look at `off`, the rest is the recorder's. */
+  level: Level;
+  /** `ORANGEBOX_INCLUDE` and `ORANGEBOX_EXCLUDE`. */
+  urls: UrlFilter;
+  /** `ORANGEBOX_EXIT_FLUSH_MS`: how long a signal or the end of the event loop may be used for flushing. */
+  exitFlushMs: number;
+  /** `ORANGEBOX_RUN_REPORT`: file for `orangebox run`, written at exit. Not for people. */
+  runReport: string | undefined;
+}
+
+const LEVELS: readonly string[] = ['full', 'metadata', 'errors', 'off'];
+const DEFAULT_EXIT_FLUSH_MS = 500;
+const MAX_EXIT_FLUSH_MS = 60_000;
+
+/** Reads the configuration. `warn` gets one line for each value that is not understood. */
+export function readInstrumentConfig(
+  env: { readonly [name: string]: string | undefined },
+  warn: (message: string) => void,
+): InstrumentConfig {
+  return {
+    level: readLevel(env['ORANGEBOX_LEVEL'], warn),
+    urls: createUrlFilter(env['ORANGEBOX_INCLUDE'], env['ORANGEBOX_EXCLUDE'], warn),
+    exitFlushMs: readExitFlush(env['ORANGEBOX_EXIT_FLUSH_MS'], warn),
+    runReport: env['ORANGEBOX_RUN_REPORT'] || undefined,
+  };
+}
+
+function readLevel(text: string | undefined, warn: (message: string) => void): Level {
+  const value = text?.trim().toLowerCase();
+  if (!value) return 'full';
+  if (LEVELS.includes(value)) return value as Level;
+  warn(`ORANGEBOX_LEVEL=${JSON.stringify(text)} is not one of ${LEVELS.join(', ')}; using full`);
+  return 'full';
+}
+
+function readExitFlush(text: string | undefined, warn: (message: string) => void): number {
+  if (text === undefined || text.trim() === '') return DEFAULT_EXIT_FLUSH_MS;
+  const value = Number(text);
+  if (Number.isFinite(value) && value >= 0 && value <= MAX_EXIT_FLUSH_MS) return value;
+  warn(
+    `ORANGEBOX_EXIT_FLUSH_MS=${JSON.stringify(text)} is not a number of milliseconds up to ${MAX_EXIT_FLUSH_MS}; using ${DEFAULT_EXIT_FLUSH_MS}`,
+  );
+  return DEFAULT_EXIT_FLUSH_MS;
+}

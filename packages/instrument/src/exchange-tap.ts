@@ -1,0 +1,212 @@
+/** One exchange between a client's tap and the sink: decides ambiguous requests, keeps the stage, ends exactly once. */
+import { CONFIRM_BODY_MAX_BYTES, confirmBody } from '@orangebox/codec';
+import type { WireEnd, WireExchange, WireExchangeStart } from '@orangebox/recorder';
+import type { HeaderList, Stage } from '@orangebox/schema';
+import type { Frame } from './abort-origin.ts';
+import { type Instant, instant, nanosSince, nextDelivery } from './clock.ts';
+import { endingOf } from './endings.ts';
+
+/** What an exchange needs of the runtime. */
+export interface ExchangeHost {
+  /** Opens the exchange at the sink; undefined if there is none. Never throws. */
+  open(start: WireExchangeStart): WireExchange | undefined;
+  fault(place: string, error: unknown): void;
+  /** Exchanges that have not ended. */
+  readonly openTaps: Set<ExchangeTap>;
+  /** An ambiguous request turned out not to be an LLM call. */
+  dropped(start: WireExchangeStart): void;
+}
+
+/**
+ * Why an exchange is held in memory first: `body` until its first bytes tell whether it is an LLM call, `wire` until it
+ * is seen that it reaches the network at all (a test library may answer it).
+ */
+export type Doubt = 'body' | 'wire';
+
+type Held = (sink: WireExchange) => void;
+
+const NO_BYTES = new Uint8Array(0);
+
+/** A response head as the clients' taps know it. */
+export interface TapResponseHead {
+  status: number;
+  statusText: string;
+  httpVersion?: string;
+  headers: HeaderList;
+}
+
+/** State of one exchange. Methods never throw and do nothing after the end. */
+export class ExchangeTap {
+  /** The program does not take bytes at the moment. */
+  paused = false;
+  /** A `timeout` event was seen. */
+  timedOut = false;
+  /** How the program tore the exchange down, if it did. */
+  aborted: { frames: readonly Frame[]; reason: unknown } | undefined;
+  connected = false;
+  requestDone = false;
+  headSeen = false;
+  ended = false;
+
+  readonly #host: ExchangeHost;
+  readonly #start: WireExchangeStart;
+  readonly #since: Instant;
+  #sink: WireExchange | undefined;
+  /** What came while it is open whether the exchange is recorded; undefined once decided. */
+  #held: Held[] | undefined;
+  readonly #doubts: Set<Doubt>;
+  #first: Uint8Array = NO_BYTES;
+
+  constructor(
+    host: ExchangeHost,
+    start: WireExchangeStart,
+    doubts: Doubt[] = [],
+    since: Instant = instant(),
+  ) {
+    this.#host = host;
+    this.#start = start;
+    this.#since = since;
+    this.#doubts = new Set(doubts);
+    if (doubts.length === 0) this.#open();
+    else this.#held = [];
+    if (!this.ended) host.openTaps.add(this);
+  }
+
+  /** Whether the wire waits for the program, at this moment. */
+  isPaused: () => boolean = () => this.paused;
+
+  /** How far the exchange has come. */
+  get stage(): Stage {
+    if (this.headSeen) return 'response_body';
+    if (this.requestDone) return 'response_head';
+    return this.connected ? 'request' : 'connect';
+  }
+
+  requestHead(
+    headers: HeaderList,
+    derived: number[] = [],
+    peer?: { address: string; port: number },
+  ): void {
+    this.#emit((sink) => sink.requestHead(headers, derived, peer));
+  }
+
+  requestChunk(bytes: Uint8Array): void {
+    if (this.ended || bytes.byteLength === 0) return;
+    const at = nanosSince(this.#since);
+    if (this.#held === undefined) {
+      this.#emit((sink) => sink.requestChunk(bytes, at));
+      return;
+    }
+    const copy = Buffer.from(bytes);
+    this.#held.push((sink) => sink.requestChunk(copy, at));
+    if (!this.#doubts.has('body')) return;
+    const room = CONFIRM_BODY_MAX_BYTES - this.#first.byteLength;
+    const first = this.#first.byteLength === 0 ? copy : Buffer.concat([this.#first, copy.subarray(0, room)]);
+    if (confirmBody(first)) this.settle('body');
+    else if (first.byteLength >= CONFIRM_BODY_MAX_BYTES) this.drop();
+    else this.#first = first;
+  }
+
+  /** Whether this doubt still stands. */
+  doubts(doubt: Doubt): boolean {
+    return !this.ended && this.#doubts.has(doubt);
+  }
+
+  /** Takes a doubt away; with the last one the exchange is opened and what was held goes out. */
+  settle(doubt: Doubt): void {
+    if (this.ended || !this.#doubts.delete(doubt) || this.#doubts.size > 0) return;
+    this.#first = NO_BYTES;
+    this.#open();
+  }
+
+  requestEnd(trailers?: HeaderList): void {
+    if (this.requestDone) return;
+    this.requestDone = true;
+    if (this.#doubts.has('body')) this.drop();
+    const at = nanosSince(this.#since);
+    this.#emit((sink) => sink.requestEnd(at, trailers));
+  }
+
+  informational(status: number, headers: HeaderList): void {
+    this.connected = true;
+    this.#emit((sink) => sink.informational(status, headers));
+  }
+
+  responseHead(head: TapResponseHead): void {
+    if (this.ended) return;
+    this.connected = true;
+    this.headSeen = true;
+    // A server may answer before it took the whole request.
+    if (this.#doubts.has('body')) this.drop();
+    const atNano = nanosSince(this.#since);
+    const delivery = nextDelivery();
+    this.#emit((sink) => sink.responseHead({ ...head, atNano, delivery }));
+  }
+
+  responseChunk(bytes: Uint8Array): void {
+    if (this.ended || bytes.byteLength === 0) return;
+    const at = nanosSince(this.#since);
+    const delivery = nextDelivery();
+    this.#emit((sink) => sink.responseChunk(bytes, at, delivery));
+  }
+
+  /** Ends the exchange; only the first call counts. */
+  end(end: WireEnd): void {
+    if (this.ended) return;
+    if (this.#held) {
+      this.drop();
+      return;
+    }
+    const at = nanosSince(this.#since);
+    const sink = this.#sink;
+    this.#close();
+    try {
+      sink?.end(end, at);
+    } catch (error) {
+      this.#host.fault('recording the end of an exchange', error);
+    }
+  }
+
+  /** Ends the exchange with the word that fits an error. */
+  fail(error: unknown): void {
+    if (this.ended) return;
+    const { stage, aborted, timedOut } = this;
+    this.end({ ending: endingOf({ error, stage, aborted, timedOut }), stage, error });
+  }
+
+  #open(): void {
+    this.#sink = this.#host.open(this.#start);
+    const held = this.#held;
+    this.#held = undefined;
+    if (this.#sink === undefined) this.#close();
+    else for (const one of held ?? []) this.#emit(one);
+  }
+
+  /** Forgets an exchange that is held. */
+  drop(): void {
+    if (this.ended) return;
+    this.#close();
+    this.#host.dropped(this.#start);
+  }
+
+  #close(): void {
+    this.ended = true;
+    this.#held = undefined;
+    this.#sink = undefined;
+    this.#first = NO_BYTES;
+    this.#host.openTaps.delete(this);
+  }
+
+  #emit(one: Held): void {
+    if (this.ended) return;
+    if (this.#held) {
+      this.#held.push(one);
+      return;
+    }
+    try {
+      if (this.#sink) one(this.#sink);
+    } catch (error) {
+      this.#host.fault('recording an exchange', error);
+    }
+  }
+}

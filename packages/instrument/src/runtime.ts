@@ -1,0 +1,201 @@
+/** The one runtime of a thread: taps, sink, scopes, exit. Found by everything else through a global symbol. */
+import { recogniseRequest } from '@orangebox/codec';
+import type { WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from '@orangebox/recorder';
+import type { InstrumentConfig } from './config.ts';
+import { type ExitHooks, installExitHooks } from './exit-hooks.ts';
+import type { ExchangeTap } from './exchange-tap.ts';
+import type { FaultCounts, Faults } from './faults.ts';
+import { HostCounts } from './host-counts.ts';
+import { callContext, currentScope, runInScope, withFrame } from './scope.ts';
+import type { TapHost, Verdict } from './tap-host.ts';
+
+/** Key of the runtime on `globalThis`; the number changes when its members do. */
+export const RUNTIME: unique symbol = Symbol.for('orangebox.runtime.1');
+
+/** What other copies of Orangebox's code (recorder, public API) may use of the runtime. */
+export interface Runtime {
+  /** Runs `fn` so that no request made in it is tapped; the recorder's own requests are made so. */
+  suppress<T>(fn: () => T): T;
+  /** Hands a tool's run to the recorder. */
+  tool(run: WrappedToolRun): void;
+  /** Span ids of the trace that a tool run starting here belongs to, if the recorder knows. */
+  traceHere(): { traceId: string; spanId?: string } | undefined;
+  /** Number of requests recorded so far. */
+  readonly recorded: number;
+  /** Faults so far, by place. */
+  readonly faults: FaultCounts;
+  /** Flushes what is recorded; settles after `timeoutMs` at the latest. */
+  flush(timeoutMs: number): Promise<void>;
+  /** Takes every hook out again. */
+  uninstall(): void;
+  /** Module functions of the first copy, so that scopes are the same for each copy of the public API. */
+  readonly scopes: {
+    run: typeof runInScope;
+    current: typeof currentScope;
+    context: typeof callContext;
+    frame: typeof withFrame;
+  };
+}
+
+/** The runtime of this thread, if the preload is active. */
+export function currentRuntime(): Runtime | undefined {
+  return (globalThis as { [RUNTIME]?: Runtime })[RUNTIME];
+}
+
+/** The host of the taps and the runtime in one. */
+export class RuntimeHost implements TapHost, Runtime {
+  readonly openTaps: Set<ExchangeTap> = new Set();
+  readonly hosts: HostCounts = new HostCounts();
+  readonly scopes: Runtime['scopes'] = {
+    run: runInScope,
+    current: currentScope,
+    context: callContext,
+    frame: withFrame,
+  };
+  recorded = 0;
+
+  readonly #config: InstrumentConfig;
+  readonly #faults: Faults;
+  readonly #loadSink: () => WireSink;
+  #sink: WireSink | undefined;
+  #sinkFailed = false;
+  #exit: ExitHooks | undefined;
+  #undo: (() => void)[] = [];
+
+  constructor(config: InstrumentConfig, faults: Faults, loadSink: () => WireSink) {
+    this.#config = config;
+    this.#faults = faults;
+    this.#loadSink = loadSink;
+  }
+
+  get faults(): FaultCounts {
+    return this.#faults.counts;
+  }
+
+  /** Adds something to be undone by `uninstall`. */
+  onUninstall(undo: () => void): void {
+    this.#undo.push(undo);
+  }
+
+  uninstall(): void {
+    for (const undo of this.#undo.splice(0).reverse()) {
+      try {
+        undo();
+      } catch (error) {
+        this.fault('taking a hook out', error);
+      }
+    }
+    this.#exit?.uninstall();
+    const holder = globalThis as { [RUNTIME]?: Runtime };
+    if (holder[RUNTIME] === this) delete holder[RUNTIME];
+  }
+
+  suppressed(): boolean {
+    return currentScope().suppressed === true;
+  }
+
+  suppress<T>(fn: () => T): T {
+    return runInScope({ suppressed: true }, fn);
+  }
+
+  recognise(method: string, url: string, contentType?: string, userAgent?: string): Verdict {
+    const { urls } = this.#config;
+    if (!urls.empty) {
+      const said = urls.match(url);
+      if (said === 'exclude') return 'no';
+      if (said === 'include') {
+        // A request that is an LLM call all the same is recorded as one.
+        const known = recogniseRequest(method, url, contentType, userAgent);
+        return known === 'llm' || known === 'maybe' ? 'llm' : 'http';
+      }
+    }
+    const verdict = recogniseRequest(method, url, contentType, userAgent);
+    if (verdict === 'no' && method === 'POST') this.hosts.seen(url, contentType);
+    return verdict;
+  }
+
+  context(): ReturnType<typeof callContext> {
+    return callContext();
+  }
+
+  open(start: WireExchangeStart): WireExchange | undefined {
+    const sink = this.#useSink();
+    if (!sink) return undefined;
+    try {
+      const exchange = sink.open(start);
+      this.recorded++;
+      return exchange;
+    } catch (error) {
+      this.fault('opening an exchange', error);
+      return undefined;
+    }
+  }
+
+  tool(run: WrappedToolRun): void {
+    try {
+      this.#useSink()?.tool(run);
+    } catch (error) {
+      this.fault('recording a tool run', error);
+    }
+  }
+
+  traceHere(): { traceId: string; spanId?: string } | undefined {
+    try {
+      return this.#sink?.traceOf?.(callContext());
+    } catch (error) {
+      this.fault('asking for a trace', error);
+      return undefined;
+    }
+  }
+
+  dropped(start: WireExchangeStart): void {
+    this.hosts.seen(start.url, 'application/json');
+  }
+
+  fault(place: string, error: unknown): void {
+    this.#faults.note(place, error);
+  }
+
+  warn(message: string): void {
+    this.#faults.warn(message);
+  }
+
+  async flush(timeoutMs: number): Promise<void> {
+    try {
+      await this.#sink?.flush(timeoutMs);
+    } catch (error) {
+      this.fault('flushing', error);
+    }
+  }
+
+  /** Ends what is open and writes everything down; the process is about to end. */
+  flushSync(): void {
+    for (const tap of [...this.openTaps]) {
+      const unread = tap.headSeen && tap.isPaused();
+      tap.end({ ending: unread ? 'caller_stopped_reading' : 'process_exit', stage: tap.stage });
+    }
+    this.flushSinkSync();
+  }
+
+  /** Writes everything down; the program goes on, or may. */
+  flushSinkSync(): void {
+    try {
+      this.#sink?.flushSync('process_exit');
+    } catch (error) {
+      this.fault('flushing at exit', error);
+    }
+  }
+
+  #useSink(): WireSink | undefined {
+    if (this.#sink || this.#sinkFailed) return this.#sink;
+    try {
+      // What the recorder does while it starts must not be recorded.
+      this.#sink = this.suppress(this.#loadSink);
+      this.#exit = installExitHooks(this, this.#config.exitFlushMs);
+    } catch (error) {
+      this.#sinkFailed = true;
+      this.#faults.note('loading the recorder', error);
+    }
+    return this.#sink;
+  }
+}

@@ -1,0 +1,224 @@
+/** One request instance of undici, its methods noted. Undici 8 renamed them; whichever the instance has are tapped. */
+import type { WireExchangeStart } from '@orangebox/recorder';
+import { framesNow } from './abort-origin.ts';
+import { type Doubt, ExchangeTap } from './exchange-tap.ts';
+import { headerPairs, parseHeaderText } from './header-text.ts';
+import { tapMethod } from './method-tap.ts';
+import type { TapHost } from './tap-host.ts';
+import { addFraming, knownBodyLength, type UndiciBody } from './undici-framing.ts';
+
+/** Members of undici's request object that are read. */
+export interface UndiciRequest extends UndiciBody {
+  path: string;
+  origin: string | { origin: string } | null;
+  host?: string | null;
+  headers: unknown;
+  contentType?: unknown;
+}
+
+interface ClientSocket {
+  remoteAddress?: string;
+  remotePort?: number;
+}
+
+/** State of one tapped request. */
+export class UndiciExchange {
+  /** The client called one of the tapped methods. */
+  called = false;
+
+  readonly #host: TapHost;
+  readonly #request: UndiciRequest;
+  readonly #start: WireExchangeStart;
+  readonly #doubts: Doubt[];
+  #tap: ExchangeTap;
+  #headerText: string | undefined;
+  #length: number | undefined;
+  #peer: { address: string; port: number } | undefined;
+  #headNoted = false;
+
+  constructor(host: TapHost, request: UndiciRequest, start: WireExchangeStart, doubts: Doubt[]) {
+    this.#host = host;
+    this.#request = request;
+    this.#start = start;
+    this.#doubts = doubts;
+    this.#tap = new ExchangeTap(host, start, doubts);
+    const onStart = { before: (args: unknown[]) => this.#guard(() => this.#started(args)) };
+    const onHead = {
+      before: (args: unknown[]) => this.#guard(() => this.#head(args)),
+      after: (result: unknown) => this.#flow(result),
+    };
+    const onData = {
+      before: (args: unknown[]) => this.#guard(() => this.#tap.responseChunk(args[0] as Uint8Array)),
+      after: (result: unknown) => this.#flow(result),
+    };
+    const onEnd = { before: (args: unknown[]) => this.#guard(() => this.#completed(args[0])) };
+    const onError = { before: (args: unknown[]) => this.#guard(() => this.#failed(args[0])) };
+    const onUpgrade = { before: (args: unknown[]) => this.#guard(() => this.#upgraded(args)) };
+    const found = [
+      tapMethod(request, 'onConnect', onStart) || tapMethod(request, 'onRequestStart', onStart),
+      tapMethod(request, 'onHeaders', onHead) || tapMethod(request, 'onResponseStart', onHead),
+      tapMethod(request, 'onData', onData) || tapMethod(request, 'onResponseData', onData),
+      tapMethod(request, 'onComplete', onEnd) || tapMethod(request, 'onResponseEnd', onEnd),
+      tapMethod(request, 'onError', onError) || tapMethod(request, 'onResponseError', onError),
+      tapMethod(request, 'onBodySent', { before: (args) => this.#guard(() => this.#bodySent(args[0])) }),
+      tapMethod(request, 'onRequestSent', { before: () => this.#guard(() => this.#sent()) }),
+    ];
+    void (tapMethod(request, 'onUpgrade', onUpgrade) || tapMethod(request, 'onRequestUpgrade', onUpgrade));
+    if (found.includes(false)) {
+      host.warn('this version of undici lacks a request method that the recorder needs; its requests may be recorded in part');
+    }
+  }
+
+  /** The header text goes to the socket next. */
+  sendHeaders(text: string, socket: ClientSocket | undefined): void {
+    this.#tap.connected = true;
+    this.#headerText = text;
+    this.#length = knownBodyLength(this.#request);
+    if (isForm(this.#request.body)) {
+      if (socket) this.#watchFraming(socket, text);
+    }
+    const { remoteAddress, remotePort } = socket ?? {};
+    if (remoteAddress !== undefined && remotePort !== undefined) {
+      this.#peer = { address: remoteAddress, port: remotePort };
+    }
+  }
+
+  /** Only undici knows how long a form is once serialised: the framing is read off the first write after the head. */
+  #watchFraming(socket: ClientSocket, text: string): void {
+    if (Object.hasOwn(socket, 'write')) return;
+    tapMethod(socket, 'write', {
+      before: ([data]) => {
+        if (typeof data !== 'string' || !data.startsWith(text)) return;
+        delete (socket as { write?: unknown }).write;
+        const length = /^content-length: (\d+)/i.exec(data.slice(text.length))?.[1];
+        this.#length = length === undefined ? undefined : Number(length);
+      },
+    });
+  }
+
+  /** The tap does not work for this request. */
+  giveUp(): void {
+    this.#tap.end({ ending: 'error', stage: this.#tap.stage });
+  }
+
+  #started(args: unknown[]): void {
+    if (this.#headNoted && !this.#tap.ended) {
+      // The client sends the same request again, on another connection: the first try is over.
+      this.#tap.end({ ending: 'reset', stage: this.#tap.stage });
+      this.#tap = new ExchangeTap(this.#host, this.#start, this.#doubts);
+      this.#headNoted = false;
+    }
+    const tap = this.#tap;
+    tap.connected = true;
+    const abort: unknown = args[0];
+    if (typeof abort !== 'function') return;
+    const noted = function (this: unknown, ...abortArgs: unknown[]): unknown {
+      if (!tap.ended && !tap.aborted) {
+        tap.aborted = { frames: framesNow(noted), reason: abortArgs[0] };
+      }
+      return Reflect.apply(abort, this, abortArgs);
+    };
+    args[0] = noted;
+  }
+
+  #noteHead(sentBytes: boolean): void {
+    if (this.#headNoted) return;
+    this.#headNoted = true;
+    const text = this.#headerText;
+    const headers = text === undefined ? headerPairs(this.#request.headers) : parseHeaderText(text);
+    const derived = addFraming(headers, this.#request, this.#length, sentBytes);
+    this.#tap.requestHead(headers, derived, this.#peer);
+  }
+
+  #bodySent(chunk: unknown): void {
+    this.#noteHead(true);
+    if (typeof chunk === 'string') this.#tap.requestChunk(Buffer.from(chunk));
+    else if (ArrayBuffer.isView(chunk)) {
+      this.#tap.requestChunk(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    }
+  }
+
+  #sent(): void {
+    this.#noteHead(false);
+    this.#tap.requestEnd();
+  }
+
+  #head(args: unknown[]): void {
+    const status = Number(args[0]);
+    const headers = headerPairs(args[1]);
+    if (status < 200 && status !== 101) {
+      this.#tap.informational(status, headers);
+      return;
+    }
+    const resume: unknown = args[2];
+    if (typeof resume === 'function') {
+      const tap = this.#tap;
+      args[2] = function (this: unknown, ...resumeArgs: unknown[]): unknown {
+        tap.paused = false;
+        return Reflect.apply(resume, this, resumeArgs);
+      };
+    }
+    this.#tap.responseHead({ status, statusText: textOf(args[3]), headers });
+  }
+
+  #flow(result: unknown): void {
+    this.#tap.paused = result === false;
+  }
+
+  #completed(rawTrailers: unknown): void {
+    const trailers = headerPairs(rawTrailers);
+    this.#tap.end({ ending: 'complete', stage: 'done', ...(trailers.length > 0 ? { trailers } : {}) });
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#headNoted && !this.#tap.ended) this.#noteUnsent();
+    this.#tap.fail(error);
+  }
+
+  /** Nothing went out: what would have been sent is worth knowing, as far as the client holds it. */
+  #noteUnsent(): void {
+    this.#headNoted = true;
+    const headers = headerPairs(this.#request.headers);
+    if (this.#request.contentLength !== null) {
+      headers.push(['content-length', String(this.#request.contentLength)]);
+    }
+    this.#tap.requestHead(headers, headers.length > 0 ? headers.map((_, index) => index) : []);
+    const { body } = this.#request;
+    if (ArrayBuffer.isView(body)) {
+      this.#tap.requestChunk(new Uint8Array(body.buffer, body.byteOffset, body.byteLength));
+    }
+  }
+
+  #upgraded(args: unknown[]): void {
+    if (args[0] !== null && args[0] !== undefined) {
+      this.#tap.responseHead({
+        status: Number(args[0]),
+        statusText: textOf(args[3]),
+        headers: headerPairs(args[1]),
+      });
+    }
+    this.#tap.end({ ending: 'upgraded', stage: 'done' });
+  }
+
+  #guard(note: () => void): void {
+    this.called = true;
+    try {
+      note();
+    } catch (error) {
+      this.#host.fault('the undici tap', error);
+    }
+  }
+}
+
+/** A form of the platform's class or of an npm undici's own. */
+export function isForm(body: unknown): boolean {
+  return (
+    typeof body === 'object' &&
+    body !== null &&
+    (body as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === 'FormData'
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
