@@ -46,3 +46,17 @@ export type { ContentDecoder } from './adapters/input.ts';
 export { describeCall, withViews } from './adapters/index.ts';
 export { embeddingVector } from './adapters/openai-embeddings.ts';
 export { chainOf, toolResultsOf } from './conversation.ts';
+
+// Redaction
+export { BodyRedactor } from './redaction/body-redactor.ts';
+export {
+  isCredentialHeader,
+  isCredentialParameter,
+  isSecretEnvName,
+  type NamedSecret,
+  SECRET_MIN_BYTES,
+  secretsOfEnvironment,
+} from './redaction/names.ts';
+export { PATTERN_WINDOW_BYTES } from './redaction/pattern-finder.ts';
+export { createRedactor, type Redactor, type RedactorOptions } from './redaction/redactor.ts';
+export { isSecretToken, SECRET_TOKEN_PATTERN } from './redaction/tokens.ts';
