@@ -97,7 +97,7 @@ export function anthropicUsage(source: Json | undefined): ResponseView['usage'] 
 /** Whether an event belongs to a message stream. */
 export function isAnthropicEvent(event: JsonObject | undefined): boolean {
   const type = event?.['type'];
-  return type === 'message_start' || type === 'ping' || type === 'content_block_start';
+  return type === 'message_start' || type === 'content_block_start';
 }
 
 /** Assembles the events of a message stream; an error frame goes to the view. */

@@ -29,6 +29,8 @@ export function converseTurn(source: JsonObject): Message[] {
     } else if (isObject(toolResult)) results.push(resultMessage(toolResult));
     else {
       more = true;
+      const cited = objectOf(block['citationsContent'])['content'];
+      texts.push(...objectsOf(cited).map((part) => textOrJson(part['text'])));
       const thought = objectOf(objectOf(reasoningContent)['reasoningText'])['text'];
       if (typeof thought === 'string') message.reasoning = (message.reasoning ?? '') + thought;
       const file = FILES.find((type) => isObject(block[type]));

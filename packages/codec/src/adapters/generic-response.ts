@@ -105,7 +105,8 @@ function pieceOf(event: JsonObject, message: JsonObject): string {
   const content = message['content'];
   if (typeof content === 'string') return content;
   if (isObject(content) && typeof content['text'] === 'string') return content['text'];
-  const nested = objectOf(objectsOf(event['choices'])[0]);
+  const list = event['choices'] ?? event['outputs'] ?? event['generations'];
+  const nested = objectOf(objectsOf(list)[0]);
   const found =
     event['response'] ??
     event['completion'] ??
@@ -176,6 +177,10 @@ interface Answer {
 
 function answersOf(json: JsonObject): Answer[] {
   const finish = json['finish_reason'] ?? json['done_reason'] ?? json['stop_reason'] ?? json['completionReason'];
+  const steps = objectsOf(json['steps'] ?? json['outputs']);
+  if (steps.some((step) => step['type'] === 'model_output' || step['type'] === 'function_call')) {
+    return [{ message: interactionMessage(steps), finishReason: json['status'] }];
+  }
   if (isObject(json['message'])) {
     return [{ message: { role: 'assistant', ...cohereMessage(json['message']) }, finishReason: finish }];
   }
@@ -213,6 +218,20 @@ function answer(message: JsonObject, entry: JsonObject): Answer {
   };
 }
 
+/** Gemini interactions answer in steps. */
+function interactionMessage(steps: JsonObject[]): JsonObject {
+  const calls = steps.filter((step) => step['type'] === 'function_call');
+  const content = steps.flatMap((step) => (step['type'] === 'model_output' ? arrayOf(step['content']) : []));
+  return {
+    role: 'assistant',
+    content,
+    tool_calls: calls.map((step) => ({
+      id: step['id'] ?? null,
+      function: { name: step['name'] ?? '', arguments: step['arguments'] ?? {} },
+    })),
+  };
+}
+
 /** Cohere v2 puts its plan beside the content. */
 function cohereMessage(message: JsonObject): JsonObject {
   const plan = filledOf(message['tool_plan']);
@@ -246,22 +265,29 @@ function vectorsOf(json: JsonObject): Json[] | undefined {
 
 function otherUsage(json: JsonObject): ResponseView['usage'] {
   const openai = chatUsage(json['usage']);
-  if (openai) return openai;
+  if (openai?.inputTokens !== undefined) return openai;
   const meta = objectOf(json['meta'] ?? json['usage']);
   const counted = objectOf(meta['tokens'] ?? meta['billed_units']);
   const first = objectOf(objectsOf(json['results'])[0]);
+  const metrics = objectOf(json['amazon-bedrock-invocationMetrics']);
+  const interaction = objectOf(json['usage']);
   return usageOf({
     inputTokens:
       json['prompt_eval_count'] ??
       counted['input_tokens'] ??
       json['inputTextTokenCount'] ??
       json['prompt_token_count'] ??
-      first['input_token_count'],
+      first['input_token_count'] ??
+      interaction['total_input_tokens'] ??
+      metrics['inputTokenCount'],
     outputTokens:
       json['eval_count'] ??
       counted['output_tokens'] ??
       first['tokenCount'] ??
       json['generation_token_count'] ??
-      first['generated_token_count'],
+      first['generated_token_count'] ??
+      interaction['total_output_tokens'] ??
+      metrics['outputTokenCount'],
+    totalTokens: interaction['total_tokens'],
   });
 }

@@ -140,6 +140,8 @@ function genericRequest(body: JsonObject | undefined, shape: Shape): RequestView
   const view: RequestView = { messages: messagesOf(body, shape) };
   const tools = body['tools'] ?? objectOf(body['toolConfig'])['tools'];
   if (Array.isArray(tools)) view.tools = tools;
+  const previous = filledOf(body['previous_interaction_id']);
+  if (previous !== undefined) view.previousResponseId = previous;
   return view;
 }
 
@@ -173,6 +175,21 @@ function partsText(content: JsonObject): string {
     .join('\n');
 }
 
+/** One input item of Gemini's interactions. */
+function interactionItem(item: JsonObject): RequestView['messages'][number] {
+  if (item['type'] !== 'function_result') return chatMessage({ role: 'user', content: [item] });
+  const callId = filledOf(item['call_id']);
+  const name = filledOf(item['name']);
+  return {
+    role: 'tool',
+    toolResult: {
+      ...(callId === undefined ? {} : { callId }),
+      ...(name === undefined ? {} : { name }),
+      content: textOrJson(item['result']),
+    },
+  };
+}
+
 /** A prompt, an input, or Cohere's history and message; a query with its documents for rerankers. */
 function otherMessages(body: JsonObject): RequestView['messages'] {
   const messages: RequestView['messages'] = [];
@@ -184,7 +201,9 @@ function otherMessages(body: JsonObject): RequestView['messages'] {
   }
   const input = body['input'] ?? body['inputs'] ?? body['prompt'] ?? body['message'] ?? body['inputText'];
   const source = input ?? body['query'] ?? body['text'] ?? body['instances'];
-  if (Array.isArray(source) && isObject(source[0]) && source[0]['role'] !== undefined) {
+  if (Array.isArray(source) && objectsOf(source).some((entry) => entry['type'] === 'function_result')) {
+    messages.push(...objectsOf(source).map(interactionItem));
+  } else if (Array.isArray(source) && isObject(source[0]) && source[0]['role'] !== undefined) {
     messages.push(...objectsOf(source).map(chatMessage));
   } else if (isObject(source) && typeof source['prompt'] === 'string') {
     messages.push({ role: 'user', text: source['prompt'], raw: source });

@@ -52,11 +52,15 @@ function adapterOf(input: AdapterInput): (input: AdapterInput) => Described {
   }
   if (/\/responses(?:\/compact|\/resp_[^/]+)?$/.test(path)) return describeResponses;
   if (path.endsWith('/embeddings') && !path.endsWith('/api/embeddings')) return describeEmbeddings;
-  return describeGeneric;
+  return Array.isArray(request?.['messages']) && isChatAnswer(input) ? describeChat : describeGeneric;
 }
 
+/** How far into a stream its kind is looked for. */
+const HEAD_CHARS = 4096;
+
 function isChatAnswer(input: AdapterInput): boolean {
-  if (input.isSse) return input.responseText.includes('chat.completion');
+  if (input.isSse) return input.responseText.slice(0, HEAD_CHARS).includes('chat.completion');
+  if (input.responseHeader('content-type')?.includes('eventstream')) return false;
   const json = input.responseJson;
   return isObject(json) && typeof json['object'] === 'string' && json['object'].startsWith('chat.completion');
 }

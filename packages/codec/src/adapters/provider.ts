@@ -10,7 +10,6 @@ const BY_HOST: [ending: string, provider: string][] = [
   ['anthropic.com', 'anthropic'],
   ['generativelanguage.googleapis.com', 'gcp.gemini'],
   ['aiplatform.googleapis.com', 'gcp.vertex_ai'],
-  ['amazonaws.com', 'aws.bedrock'],
   ['api.aws', 'aws.bedrock'],
   ['cohere.com', 'cohere'],
   ['cohere.ai', 'cohere'],
@@ -60,6 +59,10 @@ export function providerOf(host: string, path: string, protocol: string): string
     if (host === ending || host.endsWith(`.${ending}`) || host.endsWith(`-${ending}`)) {
       return provider === 'azure.ai.inference' && path.includes('/openai/') ? 'azure.ai.openai' : provider;
     }
+  }
+  if (host.endsWith('.amazonaws.com')) {
+    if (host.startsWith('bedrock')) return 'aws.bedrock';
+    if (host.includes('sagemaker')) return 'aws.sagemaker';
   }
   for (const segment of path.split('/', 4)) {
     if (Object.hasOwn(BY_SEGMENT, segment)) return BY_SEGMENT[segment] as string;
