@@ -1,22 +1,8 @@
 /** The redactor, kept in step with `process.env`: programs load their secrets late (dotenv). */
-import { createRedactor, type Redactor } from '@orangebox/codec';
+import { createRedactor, type Redactor, secretsOfEnvironment } from '@orangebox/codec';
 
 /** The environment is looked at again at most this often. */
 const REFRESH_MS = 1000;
-/** Shorter values are too likely to be ordinary words. */
-const MIN_SECRET_BYTES = 12;
-const SECRET_WORD = /(?:key|token|secret|password|passwd|passphrase|credential)s?(?![a-z])/i;
-
-/** Names and values of environment variables that are named like a secret. */
-export function environmentSecrets(env: Record<string, string | undefined>): { name: string; value: string }[] {
-  const secrets: { name: string; value: string }[] = [];
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || value.length < MIN_SECRET_BYTES / 4 || !SECRET_WORD.test(name)) continue;
-    if (Buffer.byteLength(value) >= MIN_SECRET_BYTES) secrets.push({ name, value });
-  }
-  return secrets;
-}
-
 /** Gives the redactor of the process, with the environment's present secrets. */
 export class SecretKeeper {
   readonly #env: () => Record<string, string | undefined>;
@@ -28,7 +14,7 @@ export class SecretKeeper {
   constructor(patterns: RegExp[], env: () => Record<string, string | undefined>, nowMs: () => number = Date.now) {
     this.#env = env;
     this.#nowMs = nowMs;
-    const secrets = environmentSecrets(env());
+    const secrets = secretsOfEnvironment(env());
     for (const { name, value } of secrets) this.#known.add(`${name}\0${value}`);
     this.#redactor = createRedactor({ secrets, patterns });
     this.#readAtMs = nowMs();
@@ -39,7 +25,7 @@ export class SecretKeeper {
     const now = this.#nowMs();
     if (now - this.#readAtMs < REFRESH_MS && now >= this.#readAtMs) return this.#redactor;
     this.#readAtMs = now;
-    const fresh = environmentSecrets(this.#env()).filter(({ name, value }) => !this.#known.has(`${name}\0${value}`));
+    const fresh = secretsOfEnvironment(this.#env()).filter(({ name, value }) => !this.#known.has(`${name}\0${value}`));
     if (fresh.length > 0) {
       for (const { name, value } of fresh) this.#known.add(`${name}\0${value}`);
       this.#redactor.addSecrets(fresh);

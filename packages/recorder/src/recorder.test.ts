@@ -1,0 +1,193 @@
+import { statSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { decodeBody } from '@orangebox/codec';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  answer,
+  bytes,
+  chatRequest,
+  chatResponse,
+  openExchange,
+  play,
+  requestText,
+  responseText,
+  segmentPaths,
+  snapshotOf,
+  type TestRecorder,
+  testRecorder,
+} from './testing/scripted-exchange.ts';
+
+let open: TestRecorder[] = [];
+const start: typeof testRecorder = (...args) => {
+  const made = testRecorder(...args);
+  open.push(made);
+  return made;
+};
+afterEach(() => {
+  for (const made of open) made.dispose();
+  open = [];
+});
+
+describe('a simple call', () => {
+  it('comes back byte for byte, under the digest and key that were promised', () => {
+    const box = start();
+    const request = chatRequest([{ role: 'user', content: 'grüße' }]);
+    const response = chatResponse('hallo 😀');
+    const middle = response.length - 60;
+    play(box.recorder, {
+      requestChunks: [request.subarray(0, 50), request.subarray(50)],
+      responseChunks: [response.subarray(0, middle), response.subarray(middle)],
+    });
+    const records = box.finish();
+    expect(records.calls).toHaveLength(1);
+    const [call] = records.calls;
+    const snapshot = snapshotOf(records, call);
+    expect(snapshot.digest).toBe(call?.digest);
+    expect(call?.key).toMatch(new RegExp(`/${call?.trace.spanId}/${call?.digest.slice(0, 16)}$`));
+    expect(call?.fidelity).toEqual({ level: 'exact' });
+    expect(decodeBody(snapshot.exchanges[0]!.request.body)).toEqual(request);
+    expect(decodeBody(snapshot.exchanges[0]!.response!.body)).toEqual(response);
+    expect(snapshot.exchanges[0]?.response?.chunks.map((chunk) => chunk.sizeBytes)).toEqual([middle, 60]);
+    expect(call?.summary).toMatchObject({
+      operation: 'chat',
+      api: 'openai.chat',
+      model: 'gpt-test',
+      status: 200,
+      inputTokens: 3,
+      outputTokens: 4,
+      attempts: 1,
+    });
+    expect(call?.spans).toHaveLength(1);
+    expect(box.warnings).toEqual([]);
+    expect(box.recorder.stats()).toMatchObject({ calls: 1, open: 0, heldBytes: 0, faults: {} });
+  });
+
+  it('is finished without anyone asking, after the program had its answer', async () => {
+    const box = start();
+    play(box.recorder);
+    expect(box.recorder.stats().calls).toBe(0);
+    while (box.recorder.stats().calls === 0) await new Promise(setImmediate);
+    expect(box.read().calls).toHaveLength(1);
+  });
+
+  it('writes the request before the turn ends and the answer once per turn', async () => {
+    const box = start();
+    const exchange = openExchange(box.recorder);
+    const requested = box.read();
+    expect(requested.open[0]?.requestEnd).toBeDefined();
+    answer(exchange);
+    expect(box.read().open[0]?.responseHead).toBeUndefined();
+    await new Promise(setImmediate);
+    expect(box.read().exchanges.get(1)?.end?.ending).toBe('complete');
+  });
+
+  it('makes no file before the first exchange, and private ones then', () => {
+    const box = start();
+    expect(() => segmentPaths(box.dir)).toThrow();
+    play(box.recorder);
+    expect(statSync(box.dir).mode & 0o777).toBe(0o700);
+    expect(statSync(join(box.dir, 'segments')).mode & 0o777).toBe(0o700);
+    const [path = ''] = segmentPaths(box.dir);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(box.dir, '.gitignore'), 'utf8')).toBe('*\n');
+  });
+
+  it('keeps its own copy when the program writes to its buffers afterwards', () => {
+    const box = start();
+    const request = chatRequest([{ role: 'user', content: 'before' }]);
+    const exchange = openExchange(box.recorder, { requestChunks: [request] });
+    request.fill(0x78);
+    answer(exchange);
+    const records = box.finish();
+    expect(requestText(snapshotOf(records, records.calls[0]))).toContain('before');
+  });
+});
+
+describe('secrets', () => {
+  it('never reach the disk: environment values, headers, URLs, bodies and errors', () => {
+    const secret = 'sk-very-secret-value-0123456789';
+    const box = start({ MY_API_KEY: secret });
+    const body = chatResponse(`your key is ${secret}`);
+    const at = new TextDecoder().decode(body).indexOf(secret) + 7;
+    play(box.recorder, {
+      url: `https://api.example.test/v1/chat/completions?api_key=${secret}`,
+      requestHeaders: [['Authorization', `Bearer ${secret}`]],
+      requestChunks: [chatRequest([{ role: 'user', content: `use ${secret}` }])],
+      responseChunks: [body.subarray(0, at), body.subarray(at)],
+      end: { ending: 'cut', stage: 'response_body', error: new Error(`bad ${secret}`) },
+    });
+    const records = box.finish();
+    for (const path of segmentPaths(box.dir)) expect(readFileSync(path, 'latin1')).not.toContain(secret);
+    const snapshot = snapshotOf(records, records.calls[0]);
+    expect(responseText(snapshot)).toContain('your key is {{secret:');
+    expect(snapshot.redactions.map((r) => r.where).sort()).toEqual(
+      expect.arrayContaining(['error', 'header:authorization', 'request.body', 'response.body', 'url']),
+    );
+    expect(snapshot.digest).toBe(records.calls[0]?.digest);
+  });
+
+  it('are searched in compressed bodies, which stay as received where clean', async () => {
+    const secret = 'a-long-secret-of-the-environment';
+    const box = start({ SOME_TOKEN: secret });
+    const clean = gzipSync(chatResponse('nothing here'));
+    const dirty = gzipSync(chatResponse(`it is ${secret}`));
+    const headers: [string, string][] = [['content-type', 'application/json'], ['content-encoding', 'gzip']];
+    play(box.recorder, { responseHeaders: headers, responseChunks: [clean.subarray(0, 30), clean.subarray(30)] });
+    play(box.recorder, { responseHeaders: headers, responseChunks: [dirty.subarray(0, 30), dirty.subarray(30)] });
+    while (box.recorder.stats().calls < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+    const records = box.finish();
+    const [first, second] = [1, 2].map((id) => records.calls.find((call) => call.exchangeIds[0] === id));
+    const exact = snapshotOf(records, first).exchanges[0]?.response;
+    expect(decodeBody(exact!.body)).toEqual(new Uint8Array(clean));
+    expect(exact?.chunks.map((chunk) => chunk.sizeBytes)).toEqual([30, clean.length - 30]);
+    const replaced = snapshotOf(records, second);
+    expect(responseText(replaced)).toContain('it is {{secret:');
+    expect(replaced.exchanges[0]?.response?.storedDecoded).toEqual({
+      contentEncoding: 'gzip',
+      wireSizeBytes: dirty.length,
+    });
+    expect(replaced.exchanges[0]?.response?.chunks.map((c) => c.wireSizeBytes)).toEqual([30, dirty.length - 30]);
+    expect(first?.summary.outputTokens).toBe(4);
+    expect(second?.summary.outputTokens).toBe(4);
+    for (const path of segmentPaths(box.dir)) expect(readFileSync(path).includes(dirty)).toBe(false);
+  });
+});
+
+describe('endings', () => {
+  it('a call that is open when the process exits keeps what came', () => {
+    const box = start();
+    const exchange = openExchange(box.recorder);
+    exchange.responseHead({ status: 200, statusText: 'OK', headers: [], atNano: 5, delivery: 1 });
+    exchange.responseChunk(bytes('{"half":'), 6, 2);
+    const records = box.finish();
+    const snapshot = snapshotOf(records, records.calls[0]);
+    expect(snapshot.exchanges[0]).toMatchObject({ ending: 'process_exit', stage: 'response_body' });
+    expect(responseText(snapshot)).toBe('{"half":');
+    expect(records.closed).toMatchObject({ rotated: false });
+  });
+
+  it('an error is kept as facts', () => {
+    const box = start();
+    const error = Object.assign(new TypeError('no route'), { code: 'ECONNREFUSED' });
+    play(box.recorder, { status: 0, end: { ending: 'connect_failed', stage: 'connect', error } });
+    const records = box.finish();
+    expect(snapshotOf(records, records.calls[0]).error).toMatchObject({
+      stage: 'connect',
+      type: 'TypeError',
+      code: 'ECONNREFUSED',
+      message: 'no route',
+    });
+  });
+
+  it('later events of an ended exchange are ignored', () => {
+    const box = start();
+    const exchange = openExchange(box.recorder);
+    answer(exchange);
+    exchange.responseChunk(bytes('late'), 1, 99);
+    exchange.end({ ending: 'error', stage: 'done' }, 5);
+    const records = box.finish();
+    expect(records.calls).toHaveLength(1);
+    expect(records.calls[0]?.summary.ending).toBe('complete');
+  });
+});
