@@ -19,7 +19,7 @@ export interface Pending {
 }
 
 /** How far back a finder may look before the pending bytes. */
-export const CONTEXT_BYTES = 8 * 1024;
+export const CONTEXT_BYTES: number = 8 * 1024;
 
 /** Values longer than this are replaced before their end is seen, so that nothing is held without bound. */
 export const HELD_VALUE_MAX_BYTES: number = 64 * 1024;
