@@ -88,13 +88,16 @@ export async function buildStale({ force = false, only = packageNames } = {}) {
   console.warn = (...args) => String(args[0]).includes('is deprecated. Support will be removed') || warn(...args);
   const { build } = await import('tsdown');
   mkdirSync(stamps, { recursive: true });
-  await Promise.all(
+  const results = await Promise.allSettled(
     stale.map(async ({ name, print }) => {
       rmSync(join(stamps, name), { force: true });
       await buildPackage(build, name);
       writeFileSync(join(stamps, name), print);
+      return name;
     }),
   );
+  const failed = results.flatMap((r, i) => (r.status === 'rejected' ? [`${stale[i].name}: ${r.reason.message}`] : []));
+  if (failed.length > 0) throw new Error(`the build failed\n${failed.join('\n')}`);
   return stale.map(({ name }) => name);
 }
 
