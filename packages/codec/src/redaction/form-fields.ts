@@ -2,7 +2,7 @@
 import { utf8, utf8Text } from '../bytes.ts';
 import { type Edit, type Finder, HELD_VALUE_MAX_BYTES, type Pending } from './finder.ts';
 import { fieldVerdict, isCredentialParameter, looksLikeSecret } from './names.ts';
-import { isSecretToken, type TokenBook } from './tokens.ts';
+import { isMasked, type TokenBook } from './tokens.ts';
 
 const AMPERSAND = 0x26;
 const EQUALS = 0x3d;
@@ -125,7 +125,7 @@ export class FormFieldFinder implements Finder {
 
   #replace(bytes: Uint8Array, start: number, end: number, name: string, edits: Edit[]): void {
     const value = this.#mode === 'urlencoded' ? decoded(bytes.subarray(start, end)) : utf8Text(bytes.subarray(start, end));
-    if (value === '' || (value !== undefined && isSecretToken(value))) return;
+    if (value === '' || (value !== undefined && isMasked(value))) return;
     const plain = name.toLowerCase();
     const token = value === undefined ? this.#tokens.fresh(plain) : this.#tokens.token(plain, value);
     edits.push({ start, end, token });

@@ -1,6 +1,6 @@
 /** Credentials in header values. */
 import { isCredentialHeader } from './names.ts';
-import { isSecretToken, type TokenBook } from './tokens.ts';
+import { isMasked, type TokenBook } from './tokens.ts';
 import { valueToken } from './values.ts';
 
 /** A header's value with the credential in it replaced. */
@@ -33,7 +33,7 @@ function redactCookies(value: string, tokens: TokenBook): RedactedHeader | undef
     const equals = part.indexOf('=');
     const start = equals === -1 ? part.length - part.trimStart().length : equals + 1;
     const secret = part.slice(start);
-    if (secret === '' || isSecretToken(secret)) return part;
+    if (secret === '' || isMasked(secret)) return part;
     const token = tokens.token('cookie', secret);
     used.push(token);
     return part.slice(0, start) + token;
@@ -47,7 +47,7 @@ function redactSetCookie(value: string, tokens: TokenBook): RedactedHeader | und
   const equals = value.indexOf('=');
   const start = equals === -1 || equals > end ? 0 : equals + 1;
   const secret = value.slice(start, end);
-  if (secret === '' || isSecretToken(secret)) return undefined;
+  if (secret === '' || isMasked(secret)) return undefined;
   const token = tokens.token('set-cookie', secret);
   return { value: value.slice(0, start) + token + value.slice(end), tokens: [token] };
 }

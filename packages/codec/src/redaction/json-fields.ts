@@ -5,7 +5,7 @@ import { cutKeyAt, type JsonKey, keyBefore } from './json-keys.ts';
 import { backslashesBefore, isSpace, QUOTE, quoteDepth, stringEnd, unescape } from './json-text.ts';
 import { McpHeaders } from './mcp-headers.ts';
 import { fieldVerdict, looksLikeSecret, type NameVerdict } from './names.ts';
-import { isSecretToken, type TokenBook } from './tokens.ts';
+import { isMasked, type TokenBook } from './tokens.ts';
 import { valueToken } from './values.ts';
 
 const COLON = 0x3a;
@@ -127,7 +127,7 @@ export class JsonFieldFinder implements Finder {
       edits.push({ start: open.start, end, token: this.#tokens.fresh(open.name.toLowerCase()) });
       return;
     }
-    if (value === '' || isSecretToken(value)) return;
+    if (value === '' || isMasked(value)) return;
     if (open.verdict === 'if_secret_like' && !looksLikeSecret(value)) return;
     const { scheme, token } = valueToken(this.#tokens, open.name, value);
     if (token === undefined) return;

@@ -3,7 +3,7 @@ import { concatBytes, utf8, utf8Text } from '../bytes.ts';
 import { type Edit, HELD_VALUE_MAX_BYTES, type Pending } from './finder.ts';
 import type { JsonKey } from './json-keys.ts';
 import { backslashesBefore, isSpace, QUOTE, quoteDepth, stringEnd, unescape } from './json-text.ts';
-import { isSecretToken, type TokenBook } from './tokens.ts';
+import { isMasked, type TokenBook } from './tokens.ts';
 import { valueToken } from './values.ts';
 
 const OPEN = new Set([0x7b, 0x5b]);
@@ -51,7 +51,7 @@ export class McpHeaders {
       let next = end + 2 ** depth;
       while (next < to && isSpace(bytes[next])) next++;
       if (bytes[next] === COLON) name = value;
-      else if (value !== '' && !isSecretToken(value)) {
+      else if (value !== '' && !isMasked(value)) {
         const { scheme, token } = valueToken(this.#tokens, name, value);
         if (token !== undefined) edits.push({ start: at + 1 + scheme.length, end, token });
       }

@@ -86,8 +86,6 @@ const HEADER_LAST_WORDS: ReadonlySet<string> = new Set([
   'token',
   'cookie',
   'cookie2',
-  'session',
-  'sessionid',
   'authtoken',
   'accesstoken',
 ]);

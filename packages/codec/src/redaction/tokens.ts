@@ -9,9 +9,17 @@ export const SECRET_TOKEN_PATTERN: RegExp = /\{\{secret:[A-Za-z0-9_.-]+\}\}/;
 
 const WHOLE_TOKEN = new RegExp(`^${SECRET_TOKEN_PATTERN.source}$`);
 
-/** Whether a value is a token already: what was redacted once stays as it is. */
+/** Whether a value is a token already. */
 export function isSecretToken(value: string): boolean {
   return WHOLE_TOKEN.test(value);
+}
+
+/** What others put in the place of secrets: OpenAI answers the headers of an MCP tool with `<redacted>`. */
+const MASK = /^[<[({]*(?:redacted|masked|filtered|\*+|\u2022+|x{4,})[>\])}]*$/i;
+
+/** Whether a value is no secret any more: a token of ours or somebody else's mask. It stays as it is. */
+export function isMasked(value: string): boolean {
+  return isSecretToken(value) || MASK.test(value);
 }
 
 /**

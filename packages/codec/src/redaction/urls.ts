@@ -1,6 +1,6 @@
 /** Credentials in URLs: the user info and query parameters. */
 import { isCredentialParameter, looksLikeSecret, fieldVerdict } from './names.ts';
-import { isSecretToken, type TokenBook } from './tokens.ts';
+import { isMasked, type TokenBook } from './tokens.ts';
 
 /** A credential found in a URL, as it stands there and decoded. */
 export interface UrlCredential {
@@ -16,7 +16,7 @@ export function redactUrl(url: string, tokens: TokenBook): { url: string; found:
   const found: UrlCredential[] = [];
   const replace = (name: string, raw: string): string => {
     const value = decode(raw);
-    if (value === '' || isSecretToken(value)) return raw;
+    if (value === '' || isMasked(value)) return raw;
     const token = tokens.token(name, value);
     found.push({ token, value });
     return token;

@@ -1,5 +1,5 @@
 /** Credential values as a whole: which part of them is the secret, and its token. */
-import { isSecretToken, type TokenBook } from './tokens.ts';
+import { isMasked, type TokenBook } from './tokens.ts';
 
 /** Schemes of `Authorization` values; they are no secret and stay readable. */
 const SCHEME =
@@ -17,6 +17,6 @@ export interface ValueToken {
 export function valueToken(tokens: TokenBook, name: string, value: string): ValueToken {
   const scheme = SCHEME.exec(value)?.[0] ?? '';
   const secret = value.slice(scheme.length);
-  if (secret === '' || isSecretToken(secret)) return { scheme, token: undefined };
+  if (secret === '' || isMasked(secret)) return { scheme, token: undefined };
   return { scheme, token: tokens.token(name.toLowerCase(), secret) };
 }
