@@ -42,11 +42,14 @@ export function joins(
     if (keepsMethod ? !sameMethod || !sameBody() : !sameMethod && next.start.method !== 'GET') return undefined;
     return 'redirect';
   }
-  if (earlier.start.method !== next.start.method || earlier.records.start.url !== next.records.start.url) return undefined;
+  if (earlier.start.method !== next.start.method || earlier.records.start.url !== next.records.start.url)
+    return undefined;
   const [before, count] = [retryCount(earlier), retryCount(next)];
   if (count !== undefined && count > 0) {
     if (before !== undefined && before !== count - 1) return undefined;
-    return (isRetryable(earlier) || earlier.wireEnd?.ending === 'caller_abort') && sameBody() ? 'retry_header' : undefined;
+    return (isRetryable(earlier) || earlier.wireEnd?.ending === 'caller_abort') && sameBody()
+      ? 'retry_header'
+      : undefined;
   }
   // An SDK that counts begins a new call at 0.
   if (count === 0 && before !== undefined && before > 0) return undefined;

@@ -118,7 +118,10 @@ function readOtel(
   const endpointSet =
     valueOf(env, 'OTEL_EXPORTER_OTLP_ENDPOINT') !== undefined ||
     valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') !== undefined;
-  const wanted = (valueOf(env, 'OTEL_TRACES_EXPORTER') ?? '').toLowerCase().split(',').map((s) => s.trim());
+  const wanted = (valueOf(env, 'OTEL_TRACES_EXPORTER') ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((s) => s.trim());
   const disabled = valueOf(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true' || wanted.includes('none');
   const exporter = disabled
     ? 'none'
@@ -141,7 +144,10 @@ function readOtel(
       disabled,
       exporter,
       protocol: oneOf(protocolName, ['http/protobuf', 'http/json'], 'http/protobuf'),
-      semconvOptIn: (valueOf(env, 'OTEL_SEMCONV_STABILITY_OPT_IN') ?? '').split(',').map((s) => s.trim()).filter(Boolean),
+      semconvOptIn: (valueOf(env, 'OTEL_SEMCONV_STABILITY_OPT_IN') ?? '')
+        .split(',')
+        .map((s) => s.trim())
+        .filter(Boolean),
       ...(limits.length > 0 ? { attributeValueLimit: Math.min(...limits) } : {}),
       ...(sampler === undefined ? {} : { sampler: sampler.toLowerCase() }),
       ...(samplerArgument === undefined ? {} : { samplerArgument }),

@@ -55,7 +55,9 @@ function syncDecoder(coding: string, bytes: Uint8Array): ((bytes: Uint8Array) =>
           maxOutputLength: MAX_DECODED_BYTES,
         });
     case 'zstd':
-      return zstd.zstdDecompressSync && ((b) => zstd.zstdDecompressSync?.(b, { maxOutputLength: MAX_DECODED_BYTES }) ?? b);
+      return (
+        zstd.zstdDecompressSync && ((b) => zstd.zstdDecompressSync?.(b, { maxOutputLength: MAX_DECODED_BYTES }) ?? b)
+      );
     default:
       return undefined;
   }

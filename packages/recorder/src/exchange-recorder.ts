@@ -51,7 +51,9 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   readonly #request: BodyRecorder;
   #response: BodyRecorder | undefined;
   #informational: { status: number; headers: HeaderList }[] = [];
-  #end: { end: Omit<WireEnd, 'error'>; atNano: number; error?: { info: ErrorInfo; redactions: Redaction[] } } | undefined;
+  #end:
+    | { end: Omit<WireEnd, 'error'>; atNano: number; error?: { info: ErrorInfo; redactions: Redaction[] } }
+    | undefined;
   #codedHeldBytes = 0;
   heldBytes = 0;
   /** Chunk bytes were let go and stand in the segment only. */
@@ -76,7 +78,9 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       kind: start.kind,
       trace,
       scope: [...context.scope],
-      ...(session ? { session: { id: session.id, ...(session.userId === undefined ? {} : { userId: session.userId }) } } : {}),
+      ...(session
+        ? { session: { id: session.id, ...(session.userId === undefined ? {} : { userId: session.userId }) } }
+        : {}),
       ...(session?.metadata ? { metadata: session.metadata } : {}),
       startUnixNano: String(start.startUnixNano),
       client: start.client,

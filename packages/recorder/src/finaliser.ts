@@ -1,5 +1,11 @@
 /** What is done with a call once it has ended, off the program's path: views, session, digest, callEnd, spans. */
-import { buildCallSnapshot, type CallFacts, type Described, describeCall, type ExchangeRecords } from '@orangebox/codec';
+import {
+  buildCallSnapshot,
+  type CallFacts,
+  type Described,
+  describeCall,
+  type ExchangeRecords,
+} from '@orangebox/codec';
 import {
   type CallEndRecord,
   type CallSummary,
@@ -87,7 +93,11 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     const location = isWanted ? host.writeCallEnd(end.record) : undefined;
     if (!location && end.record.key !== undefined) end = makeEnd(withoutStorage(input), host);
     host.spans.end(call.span, end.spanFacts);
-    if (location && end.record.key !== undefined) host.onStored(end.record, exchanges.flatMap((e) => e.locations));
+    if (location && end.record.key !== undefined)
+      host.onStored(
+        end.record,
+        exchanges.flatMap((e) => e.locations),
+      );
     if (views) noteTools(call, end.record, views, host);
   } finally {
     for (const exchange of exchanges) exchange.release();

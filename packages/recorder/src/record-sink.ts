@@ -39,7 +39,8 @@ export class RecordSink {
     if (this.#queue.length === 0) return;
     const batch = this.#queue;
     this.#queue = [];
-    const isChunk = (record: SegmentRecord): boolean => record.type === 'requestChunk' || record.type === 'responseChunk';
+    const isChunk = (record: SegmentRecord): boolean =>
+      record.type === 'requestChunk' || record.type === 'responseChunk';
     const bodies = this.#writer?.bodiesAllowed ?? false;
     const kept = batch.filter(({ record }) => bodies || !isChunk(record));
     const locations = this.#writer?.append(kept.map(({ record }) => record));

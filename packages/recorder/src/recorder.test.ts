@@ -132,7 +132,10 @@ describe('secrets', () => {
     const box = start({ SOME_TOKEN: secret });
     const clean = gzipSync(chatResponse('nothing here'));
     const dirty = gzipSync(chatResponse(`it is ${secret}`));
-    const headers: [string, string][] = [['content-type', 'application/json'], ['content-encoding', 'gzip']];
+    const headers: [string, string][] = [
+      ['content-type', 'application/json'],
+      ['content-encoding', 'gzip'],
+    ];
     play(box.recorder, { responseHeaders: headers, responseChunks: [clean.subarray(0, 30), clean.subarray(30)] });
     play(box.recorder, { responseHeaders: headers, responseChunks: [dirty.subarray(0, 30), dirty.subarray(30)] });
     while (box.recorder.stats().calls < 2) await new Promise((resolve) => setTimeout(resolve, 1));

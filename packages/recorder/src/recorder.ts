@@ -91,7 +91,11 @@ class SegmentRecorder implements Recorder {
   #exchanges = 0;
   #calls = 0;
 
-  constructor(config: RecorderConfig, reporter: Reporter, options: RecorderOptions & { env: NonNullable<RecorderOptions['env']> }) {
+  constructor(
+    config: RecorderConfig,
+    reporter: Reporter,
+    options: RecorderOptions & { env: NonNullable<RecorderOptions['env']> },
+  ) {
     this.#config = config;
     this.#reporter = reporter;
     const { env } = options;
@@ -191,7 +195,13 @@ class SegmentRecorder implements Recorder {
       for (const exchange of [...this.#tracker.openExchanges]) {
         if (!exchange.isEnded) {
           const { requestHead, requestEnd, responseHead } = exchange.records;
-          const stage = responseHead ? 'response_body' : requestEnd ? 'response_head' : requestHead ? 'request' : 'connect';
+          const stage = responseHead
+            ? 'response_body'
+            : requestEnd
+              ? 'response_head'
+              : requestHead
+                ? 'request'
+                : 'connect';
           const openMs = performance.now() - (this.#openedAt.get(exchange) ?? performance.now());
           exchange.end({ ending, stage }, Math.round(openMs * 1e6));
         }

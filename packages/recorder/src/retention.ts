@@ -101,5 +101,9 @@ function isAlive(pid: number): boolean {
 
 /** Host part of segment names. */
 export function segmentHost(): string {
-  return hostname().replace(/[^A-Za-z0-9_.]/g, '_').slice(0, 64) || 'localhost';
+  return (
+    hostname()
+      .replace(/[^A-Za-z0-9_.]/g, '_')
+      .slice(0, 64) || 'localhost'
+  );
 }

@@ -4,7 +4,11 @@ import { SecretKeeper } from './secrets.ts';
 it('finds secrets that come into the environment later, looking at it once a second', () => {
   const env: Record<string, string> = {};
   let now = 0;
-  const keeper = new SecretKeeper([], () => env, () => now);
+  const keeper = new SecretKeeper(
+    [],
+    () => env,
+    () => now,
+  );
   env['LATE_API_KEY'] = 'loaded-by-dotenv-later';
   const text = 'key: loaded-by-dotenv-later.';
   expect(keeper.redactor().text(text).text).toBe(text);

@@ -6,12 +6,7 @@ import { constants } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import { decodeSegment, encodeRecord, encodeSegmentHeader } from '@orangebox/codec';
-import {
-  segmentFileName,
-  type ProcessInfo,
-  type SegmentFileId,
-  type SegmentRecord,
-} from '@orangebox/schema';
+import { segmentFileName, type ProcessInfo, type SegmentFileId, type SegmentRecord } from '@orangebox/schema';
 import { messageOf, type Reporter } from './report.ts';
 import { segmentHost, sweepSegments } from './retention.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
@@ -165,7 +160,11 @@ export class SegmentWriter {
     const directory = prepareSegmentDirectory(dir, new Date(now).toISOString().slice(0, 10), this.#fs);
     this.#path = join(directory, segmentFileName({ ...this.#series, n: this.#n }));
     const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND } = constants;
-    this.#fd = this.#fs.openSync(this.#path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | (constants.O_NOFOLLOW ?? 0), 0o600);
+    this.#fd = this.#fs.openSync(
+      this.#path,
+      O_CREAT | O_EXCL | O_WRONLY | O_APPEND | (constants.O_NOFOLLOW ?? 0),
+      0o600,
+    );
     this.#offset = 0;
     this.#checkSpace(directory);
     const removed = this.#sweep();
@@ -212,11 +211,19 @@ export class SegmentWriter {
   #sweep(): SegmentRecord | undefined {
     const { dir, dirBytes, keepFromN } = this.#options;
     const oldest = Math.min(keepFromN?.() ?? this.#n, this.#n);
-    const scope = { root: dir, maxBytes: Math.max(0, dirBytes - this.#rotateBytes), own: this.#series, keepFromN: oldest };
+    const scope = {
+      root: dir,
+      maxBytes: Math.max(0, dirBytes - this.#rotateBytes),
+      own: this.#series,
+      keepFromN: oldest,
+    };
     const result = sweepSegments(scope, this.#fs, this.#now());
     this.#overBound = result.totalBytes > dirBytes;
     if (this.#overBound) {
-      this.#options.reporter.warn('dir_bytes', `${dir} is over ORANGEBOX_DIR_BYTES and nothing in it may be removed; bodies are not recorded`);
+      this.#options.reporter.warn(
+        'dir_bytes',
+        `${dir} is over ORANGEBOX_DIR_BYTES and nothing in it may be removed; bodies are not recorded`,
+      );
     }
     if (result.removedFiles === 0) return undefined;
     this.#sweptFiles += result.removedFiles;
@@ -235,7 +242,10 @@ export class SegmentWriter {
       this.#bodiesAllowed = true;
     }
     if (!this.#bodiesAllowed) {
-      this.#options.reporter.warn('disk_low', `less than 5 % of the disk of ${this.#options.dir} is free; bodies are not recorded`);
+      this.#options.reporter.warn(
+        'disk_low',
+        `less than 5 % of the disk of ${this.#options.dir} is free; bodies are not recorded`,
+      );
     }
   }
 
@@ -269,7 +279,10 @@ export class SegmentWriter {
     this.#closeFile();
     this.#failing = true;
     this.#failedAtMs = this.#now();
-    this.#options.reporter.warn('no_storage', `cannot record in ${this.#options.dir}: ${messageOf(error)}. The program goes on as before`);
+    this.#options.reporter.warn(
+      'no_storage',
+      `cannot record in ${this.#options.dir}: ${messageOf(error)}. The program goes on as before`,
+    );
   }
 }
 

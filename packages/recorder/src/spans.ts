@@ -203,7 +203,12 @@ export function idOnlySpans(): CallSpans {
       const trace: TraceRef =
         handle.settled || !parent
           ? handle.trace
-          : { traceId: parent.traceId, spanId: handle.trace.spanId, parentSpanId: parent.spanId, sampled: parent.sampled };
+          : {
+              traceId: parent.traceId,
+              spanId: handle.trace.spanId,
+              parentSpanId: parent.spanId,
+              sampled: parent.sampled,
+            };
       return { trace, attemptSpanIds: attempts.map(() => randomHex(8)) };
     },
     end() {},

@@ -52,4 +52,3 @@ export function readToolSnapshotJson(location: RecordLocation, source: SnapshotS
   if (record?.type !== 'tool') throw new Error('the segment has no such tool execution');
   return Buffer.from(JSON.stringify(buildToolSnapshot(record, source.process, sha256Hex)));
 }
-

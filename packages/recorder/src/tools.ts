@@ -115,7 +115,9 @@ export class ToolRecorder {
           ...(asked.callId === undefined ? {} : { callId: asked.callId }),
           arguments: asked.arguments,
           result: result.content,
-          ...(result.isError ? { error: { stage: 'done', type: 'tool_error', message: result.content.slice(0, 1024) } } : {}),
+          ...(result.isError
+            ? { error: { stage: 'done', type: 'tool_error', message: result.content.slice(0, 1024) } }
+            : {}),
           askedBy: asked.askedBy.spanId,
         },
         ...(call.metadata ? { metadata: call.metadata } : {}),
@@ -137,7 +139,8 @@ export class ToolRecorder {
     };
     const error = errorInfo(run.error, 'done', redactor);
     if (error) redactions.push(...error.redactions);
-    const result = run.error === undefined ? (typeof run.result === 'string' ? run.result : jsonText(run.result)) : undefined;
+    const result =
+      run.error === undefined ? (typeof run.result === 'string' ? run.result : jsonText(run.result)) : undefined;
     // A run without a parent belongs under the call that asked for it, unless calls inside already name its trace.
     const adopted = asked && run.trace.parentSpanId === undefined && !this.#host.isParent(run.trace.spanId);
     const ids = adopted

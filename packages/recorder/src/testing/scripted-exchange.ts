@@ -84,7 +84,10 @@ export function chatRequest(messages: object[], more: object = {}): Uint8Array {
 }
 
 /** Body of a chat answer. */
-export function chatResponse(content: string | null, toolCalls?: { id: string; name: string; arguments: string }[]): Uint8Array {
+export function chatResponse(
+  content: string | null,
+  toolCalls?: { id: string; name: string; arguments: string }[],
+): Uint8Array {
   const calls = toolCalls?.map((call) => ({
     id: call.id,
     type: 'function',
@@ -145,7 +148,9 @@ export function testRecorder(env: Record<string, string> = {}, options: Partial<
 /** Paths of all segment files, in order. */
 export function segmentPaths(dir: string): string[] {
   const base = join(dir, 'segments');
-  const names = readdirSync(base).flatMap((date) => readdirSync(join(base, date)).map((name) => join(base, date, name)));
+  const names = readdirSync(base).flatMap((date) =>
+    readdirSync(join(base, date)).map((name) => join(base, date, name)),
+  );
   const n = (path: string): number => parseSegmentFileName(path.split('/').at(-1) ?? '')?.n ?? -1;
   return names.sort((a, b) => n(a) - n(b));
 }
