@@ -4,7 +4,7 @@
  * only, since it runs before anything is installed.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -59,3 +59,9 @@ if (process.argv.includes('--programs')) {
 const { buildStale } = await import('./build.mjs');
 const built = await buildStale();
 if (built.length > 0) console.log(`setup: built ${built.join(', ')}`);
+
+// npm links a workspace's command at install only if the file is there by then; here it is built afterwards.
+const command = join(root, 'node_modules/.bin/orangebox');
+if (process.platform !== 'win32' && lstatSync(command, { throwIfNoEntry: false }) === undefined) {
+  symlinkSync('../../packages/orangebox/dist/cli.mjs', command);
+}

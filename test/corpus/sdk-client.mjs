@@ -12,7 +12,7 @@ const sdk = createRequire(from)('openai');
 // Warnings of the SDK about odd streams are not what is compared.
 console.error = () => undefined;
 
-const calls = loadCorpus(directory)
+const calls = loadCorpus(directory || undefined)
   .map((exchange) => ({ exchange, call: sdkCallOf(exchange) }))
   .filter(({ call }) => call !== undefined && call.skip === undefined)
   .filter((_, i) => i % Number(every) === 0)

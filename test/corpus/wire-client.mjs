@@ -47,7 +47,7 @@ function throughHttp({ method, path, headers, body }, n) {
 }
 
 const send = client === 'fetch' ? throughFetch : throughHttp;
-const exchanges = loadCorpus(directory);
+const exchanges = loadCorpus(directory || undefined);
 const queue = Number(limit) > 0 ? exchanges.slice(0, Number(limit)) : exchanges;
 const wrong = [];
 let sent = 0;

@@ -18,13 +18,18 @@ const clients = { fetch: 'undici', http: 'http' };
 const numberOf = (exchange) => Number(exchange.request.headers.find(([name]) => name === EXCHANGE_HEADER)?.[1] ?? -1);
 
 /** Results of one client: per exchange number the comparison, or why there is none. */
-async function runClient(client, exchanges, directory, limit) {
+async function runClient(client, exchanges, directory, limit, node) {
   const server = await startCorpusServer(exchanges);
   const store = mkdtempSync(join(tmpdir(), 'orangebox-corpus-'));
   try {
-    const program = await runProgram(join(here, 'wire-client.mjs'), [server.url, client, directory, String(limit)], {
-      env: { ORANGEBOX_DIR: store, ORANGEBOX_INCLUDE: '*', ORANGEBOX_DIR_BYTES: String(4 * 2 ** 30) },
-    });
+    const program = await runProgram(
+      join(here, 'wire-client.mjs'),
+      [server.url, client, directory ?? '', String(limit)],
+      {
+        env: { ORANGEBOX_DIR: store, ORANGEBOX_INCLUDE: '*', ORANGEBOX_DIR_BYTES: String(4 * 2 ** 30) },
+        ...(node && { node }),
+      },
+    );
     if (program.code !== 0) throw new Error(`the program ended with ${program.code}: ${program.stderr}`);
     const noticed = JSON.parse(program.stdout.trim().split('\n').at(-1) ?? '{}');
     const entries = new Map(server.log.map((entry) => [entry.n, entry]));
@@ -90,11 +95,11 @@ function summarise({ client, results, extra, noticed, stderr, milliseconds }, ex
   };
 }
 
-/** Runs both clients; gives the figures. */
-export async function runWire(exchanges, directory, limit) {
+/** Runs both clients, on the given Node.js binary or this one; gives the figures. */
+export async function runWire(exchanges, directory, limit, node) {
   const figures = [];
   for (const client of Object.keys(clients)) {
-    const run = await runClient(client, exchanges, directory, limit);
+    const run = await runClient(client, exchanges, directory, limit, node);
     figures.push(summarise(run, limit > 0 ? exchanges.slice(0, limit) : exchanges));
   }
   return figures;
