@@ -1,0 +1,106 @@
+/** Runs the test program with and without the taps, and gives what it said and what the sink got. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'tsdown';
+import { inRepository } from '../helpers/repository.ts';
+
+/** One exchange as `preload.ts` wrote it. */
+export interface SinkExchange {
+  url: string;
+  kind: string;
+  client: string;
+  requestHeaders?: [string, string][];
+  requestBody: string;
+  requestEnded: boolean;
+  status?: number;
+  responseBody: string;
+  responseBytes: number;
+  flushes: string[];
+  ends: { ending: string; stage: string; error: string }[];
+}
+
+/** What a run of a program left. */
+export interface Outcome {
+  stdout: string;
+  stderr: string;
+  code: number | null;
+  signal: string | null;
+  exchanges: SinkExchange[];
+}
+
+/** How to run a program. */
+export interface RunOptions {
+  /** Arguments after the program's path. */
+  args?: string[];
+  /** Flags of Node before it. */
+  nodeArgs?: string[];
+  env?: { [name: string]: string };
+  /** Called with the child once it runs. */
+  onSpawn?: (child: ReturnType<typeof spawn>) => void;
+}
+
+/** Bundles a preload of this directory into one CommonJS file; returns its path and the undo. */
+export async function bundlePreload(name = 'preload'): Promise<{ file: string; remove: () => void }> {
+  const directory = mkdtempSync(join(tmpdir(), 'orangebox-preload-'));
+  const aliases = ['schema', 'codec', 'instrument'].map((p) => [
+    `@orangebox/${p}`,
+    inRepository(`packages/${p}/src/index.ts`),
+  ]);
+  await build({
+    entry: { preload: inRepository(`test/endings/${name}.ts`) },
+    config: false,
+    outDir: directory,
+    format: ['cjs'],
+    platform: 'node',
+    target: 'node20',
+    dts: false,
+    fixedExtension: true,
+    logLevel: 'error',
+    report: false,
+    hash: false,
+    alias: Object.fromEntries(aliases) as Record<string, string>,
+    tsconfig: inRepository('tsconfig.json'),
+  });
+  return {
+    file: join(directory, 'preload.cjs'),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+/** Runs a program to its end. */
+export async function runProgram(file: string, options: RunOptions = {}): Promise<Outcome> {
+  const directory = mkdtempSync(join(tmpdir(), 'orangebox-run-'));
+  const sinkFile = join(directory, 'sink.json');
+  try {
+    const child = spawn(process.execPath, [...(options.nodeArgs ?? []), file, ...(options.args ?? [])], {
+      env: { PATH: process.env['PATH'], TEST_SINK_FILE: sinkFile, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    options.onSpawn?.(child);
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    const [code, signal] = await new Promise<[number | null, string | null]>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (c, s) => resolve([c, s]));
+    });
+    return { stdout, stderr, code, signal, exchanges: readSink(sinkFile) };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function readSink(file: string): SinkExchange[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as SinkExchange[];
+  } catch {
+    return [];
+  }
+}

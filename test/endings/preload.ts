@@ -1,0 +1,39 @@
+/** A preload with the real taps and a sink that writes what it got to a file at exit. Bundled by `harness.ts`. */
+import { writeFileSync } from 'node:fs';
+import { installInstrumentation } from '../../packages/instrument/src/index.ts';
+import { createMemorySink } from '../../packages/instrument/src/memory-sink.ts';
+
+const sink = createMemorySink();
+
+function writeDown(): void {
+  const file = process.env['TEST_SINK_FILE'];
+  if (file === undefined) return;
+  const kept = sink.exchanges.map((exchange) => ({
+    url: exchange.start.url,
+    kind: exchange.start.kind,
+    client: exchange.start.client,
+    requestHeaders: exchange.requestHeaders,
+    requestBody: exchange.requestBody.toString(),
+    requestEnded: exchange.requestEnded,
+    status: exchange.head?.status,
+    responseBody: exchange.responseBody.toString('utf8').slice(0, 2000),
+    responseBytes: exchange.responseBody.length,
+    flushes: sink.flushes,
+    ends: exchange.ends.map(({ ending, stage, error }) => ({
+      ending,
+      stage,
+      error: error instanceof Error ? error.name : typeof error,
+    })),
+  }));
+  writeFileSync(file, JSON.stringify(kept));
+}
+
+installInstrumentation({
+  loadSink: () => ({
+    ...sink,
+    flushSync(ending) {
+      sink.flushSync(ending);
+      writeDown();
+    },
+  }),
+});

@@ -1,0 +1,109 @@
+/**
+ * A program that uses the `openai` SDK in one way and prints, as its last line, what it got: the result or everything
+ * that can be seen of the error. It knows nothing of Orangebox. Arguments: way of use, base URL.
+ */
+import OpenAI from 'openai';
+
+const [use, baseURL] = process.argv.slice(2);
+const messages = [{ role: 'user', content: 'hello' }];
+const client = (options = {}) => new OpenAI({ apiKey: 'sk-test', baseURL, maxRetries: 0, ...options });
+const create = (options, ...rest) => client(options).chat.completions.create({ model: 'gpt-test', messages }, ...rest);
+const stream = (options, ...rest) =>
+  client(options).chat.completions.create({ model: 'gpt-test', messages, stream: true }, ...rest);
+
+const texts = async (chunks, got) => {
+  for await (const chunk of chunks) got.push(chunk.choices[0]?.delta.content ?? null);
+  return got;
+};
+
+const uses = {
+  plain: () => create(),
+  retried: () => create({ maxRetries: 2 }),
+  stream: async () => texts(await stream(), []),
+  timeout: () => create({ timeout: 150 }),
+  'abort-before-head': () => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 100);
+    return create({}, { signal: controller.signal });
+  },
+  'abort-signal-timeout': () => create({}, { signal: AbortSignal.timeout(100) }),
+  'aborted-already': () => create({}, { signal: AbortSignal.abort() }),
+  'abort-in-stream': async () => {
+    const controller = new AbortController();
+    const got = [];
+    for await (const chunk of await stream({}, { signal: controller.signal })) {
+      got.push(chunk.choices[0]?.delta.content);
+      controller.abort();
+    }
+    return got;
+  },
+  break: async () => {
+    const got = [];
+    for await (const chunk of await stream()) {
+      got.push(chunk.choices[0]?.delta.content);
+      break;
+    }
+    return got;
+  },
+  'fetch-break': async () => {
+    const response = await fetch(`${baseURL}/chat/completions`, { method: 'POST', body: JSON.stringify({ messages }) });
+    let size = 0;
+    for await (const bytes of response.body) {
+      size = bytes.length > 0 ? 1 : 0;
+      break;
+    }
+    return size;
+  },
+  'fetch-cancel': async () => {
+    const response = await fetch(`${baseURL}/chat/completions`, { method: 'POST', body: JSON.stringify({ messages }) });
+    const reader = response.body.getReader();
+    await reader.read();
+    await reader.cancel();
+    return 'cancelled';
+  },
+  'never-read': async () => {
+    await stream();
+    // Long enough for the buffers to fill; the end of the process is what ends the exchange.
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return finish({ value: 'left unread' });
+  },
+  exit: async () => finish({ value: await create() }),
+  'exit-in-stream': async () => {
+    for await (const chunk of await stream()) finish({ value: chunk.choices[0]?.delta.content });
+  },
+  parallel: async () => {
+    const [a, b] = await Promise.all([create({ maxRetries: 2 }), create({ maxRetries: 2 })]);
+    return [a, b];
+  },
+};
+
+function finish(outcome) {
+  process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  process.exit(0);
+}
+
+/** Everything of an error that a program can see, its place in files aside. */
+function describe(error, depth = 0) {
+  if (typeof error !== 'object' || error === null || depth > 5) return { value: String(error) };
+  const own = {};
+  for (const key of Reflect.ownKeys(error)) {
+    if (key === 'stack' || key === 'cause') continue;
+    const value = error[key];
+    own[String(key)] = value instanceof Headers ? [...value].filter(([name]) => name !== 'date') : value;
+  }
+  return {
+    name: error.name,
+    class: error.constructor?.name,
+    text: String(error),
+    own: JSON.parse(JSON.stringify(own, (_key, value) => (typeof value === 'function' ? 'function' : value)) ?? 'null'),
+    stackHead: String(error.stack).split('\n', 1)[0],
+    ...('cause' in error ? { cause: describe(error.cause, depth + 1) } : {}),
+  };
+}
+
+try {
+  const value = await uses[use]();
+  process.stdout.write(`${JSON.stringify({ value })}\n`);
+} catch (error) {
+  process.stdout.write(`${JSON.stringify({ error: describe(error) })}\n`);
+}
