@@ -56,7 +56,6 @@ export class SegmentWriter {
   #offset = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
   #failing = false;
-  #closed = false;
   #bodiesAllowed = true;
   #overBound = false;
   #spaceCheckedAtMs = Number.NEGATIVE_INFINITY;
@@ -100,7 +99,7 @@ export class SegmentWriter {
   append(records: readonly SegmentRecord[]): RecordLocation[] | undefined {
     if (records.length === 0) return [];
     try {
-      if (this.#closed || !this.#open()) {
+      if (!this.#open()) {
         this.#lostRecords += records.length;
         return undefined;
       }
@@ -142,10 +141,11 @@ export class SegmentWriter {
     throw new Error(`no record at ${location.offset} of ${location.path}`);
   }
 
-  /** Ends the series in order. Later records are lost. */
+  /** Ends the file in order, as at the process' exit. A record that still comes starts another one. */
   close(): void {
-    if (this.#fd !== undefined) this.#finishFile(false);
-    this.#closed = true;
+    if (this.#fd === undefined) return;
+    this.#finishFile(false);
+    if (!this.#failing) this.#n++;
   }
 
   #open(): boolean {

@@ -7,6 +7,7 @@ import type { CallEndRecord, HeaderList, SegmentRecord, Snapshot } from '@orange
 import { parseSegmentFileName } from '@orangebox/schema';
 import { createRecorder, type Recorder, type RecorderOptions } from '../recorder.ts';
 import { sha256Hex } from '../sha256.ts';
+import { type CallSpans, idOnlySpans } from '../spans.ts';
 import type { CallContext, WireEnd, WireExchange, WireSink } from '../wire-events.ts';
 
 /** What an exchange carries; defaults are a plain chat call that succeeds. */
@@ -16,6 +17,8 @@ export interface Script {
   url?: string;
   requestHeaders?: HeaderList;
   requestChunks?: Uint8Array[];
+  /** False: the request never left; neither head nor body nor end are told. */
+  sent?: boolean;
   status?: number;
   responseHeaders?: HeaderList;
   responseChunks?: Uint8Array[];
@@ -46,6 +49,7 @@ export function openExchange(sink: WireSink, script: Script = {}): WireExchange 
     startUnixNano: script.startUnixNano ?? clock,
     context: { ...NO_CONTEXT, ...script.context },
   });
+  if (script.sent === false) return exchange;
   exchange.requestHead(script.requestHeaders ?? [['content-type', 'application/json']], []);
   for (const chunk of script.requestChunks ?? [chatRequest([{ role: 'user', content: 'hi' }])]) {
     exchange.requestChunk(chunk, 1000);
@@ -177,4 +181,8 @@ export function responseText(snapshot: Snapshot, exchange = 0): string {
 export function requestText(snapshot: Snapshot, exchange = 0): string {
   const body = snapshot.exchanges[exchange]?.request.body;
   return body ? new TextDecoder().decode(decodeBody(body)) : '';
+}
+/** Spans that only have ids, and note with what they end. */
+export function spansThatNote(ended: unknown[]): CallSpans {
+  return { ...idOnlySpans(), end: (_, facts) => void ended.push(facts) };
 }

@@ -1,0 +1,344 @@
+import * as nodeFs from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decodeSegment } from '@orangebox/codec';
+import { segmentFileName } from '@orangebox/schema';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { segmentHost } from './retention.ts';
+import type { SegmentFs } from './segment-directory.ts';
+import {
+  answer,
+  bytes,
+  chatRequest,
+  openExchange,
+  play,
+  readRecords,
+  responseText,
+  segmentPaths,
+  snapshotOf,
+  spansThatNote,
+  type TestRecorder,
+  testRecorder,
+} from './testing/scripted-exchange.ts';
+
+let open: TestRecorder[] = [];
+const start: typeof testRecorder = (...args) => {
+  const made = testRecorder(...args);
+  open.push(made);
+  return made;
+};
+const roots: string[] = [];
+const temporary = (): string => {
+  const root = mkdtempSync(join(tmpdir(), 'orangebox-storage-'));
+  roots.push(root);
+  return root;
+};
+afterEach(() => {
+  for (const made of open) made.dispose();
+  open = [];
+  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
+  vi.useRealTimers();
+});
+
+/** A disk that can be told to fail. */
+function failingFs(): { fs: SegmentFs; fail: { code?: string; shortBy?: number } } {
+  const fail: { code?: string; shortBy?: number } = {};
+  const fs: SegmentFs = {
+    ...nodeFs,
+    writevSync: ((fd: number, buffers: Uint8Array[]) => {
+      if (fail.code) throw Object.assign(new Error(`${fail.code}: write`), { code: fail.code });
+      if (fail.shortBy) {
+        const all = Buffer.concat(buffers);
+        return nodeFs.writeSync(fd, all, 0, all.length - fail.shortBy);
+      }
+      return nodeFs.writevSync(fd, buffers);
+    }) as typeof nodeFs.writevSync,
+  };
+  return { fs, fail };
+}
+
+describe('a disk that cannot be written to', () => {
+  it.each(['ENOSPC', 'EROFS', 'EACCES', 'EIO'])(
+    'leaves the program as before, without a key and with one warning: %s',
+    (code) => {
+      const { fs, fail } = failingFs();
+      const ended: unknown[] = [];
+      const box = start({}, { fs, spans: spansThatNote(ended) });
+      fail.code = code;
+      for (let i = 0; i < 3; i++) play(box.recorder);
+      box.recorder.flushSync('process_exit');
+      expect(box.warnings).toHaveLength(1);
+      expect(box.warnings[0]).toContain('The program goes on as before');
+      expect(ended).toHaveLength(3);
+      for (const facts of ended) {
+        expect(facts).toMatchObject({
+          attributes: { 'orangebox.snapshot.fidelity': 'partial', 'orangebox.snapshot.fidelity.reason': 'no_storage' },
+        });
+        expect(JSON.stringify(facts, text)).not.toContain('orangebox.snapshot.key');
+      }
+      expect(box.recorder.stats()).toMatchObject({ calls: 3, open: 0, heldBytes: 0 });
+    },
+  );
+
+  it('is used again when it recovers, in a new file', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { fs, fail } = failingFs();
+    const box = start({}, { fs });
+    play(box.recorder);
+    box.recorder.flushSync('process_exit');
+    fail.code = 'ENOSPC';
+    play(box.recorder, { requestChunks: [bytes('{"model":"lost"}')] });
+    box.recorder.flushSync('process_exit');
+    delete fail.code;
+    vi.advanceTimersByTime(1500);
+    play(box.recorder, { requestChunks: [bytes('{"model":"kept"}')] });
+    const records = box.finish();
+    expect(records.calls.map((call) => [call.summary.model, call.key !== undefined])).toEqual([
+      ['gpt-test', true],
+      ['kept', true],
+    ]);
+    expect(records.dropped.get('no_storage')?.count).toBeGreaterThan(0);
+    expect(box.warnings).toHaveLength(1);
+  });
+
+  it('does not spoil what comes after a half-written frame', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { fs, fail } = failingFs();
+    const box = start({}, { fs });
+    const torn = openExchange(box.recorder);
+    fail.shortBy = 10;
+    answer(torn);
+    box.recorder.flushSync('process_exit');
+    delete fail.shortBy;
+    vi.advanceTimersByTime(1500);
+    play(box.recorder);
+    const records = box.finish();
+    expect(records.calls.at(-1)?.fidelity).toEqual({ level: 'exact' });
+    expect(snapshotOf(records, records.calls.at(-1)).digest).toBe(records.calls.at(-1)?.digest);
+    const first = decodeSegment(readFileSync(segmentPaths(box.dir)[0] ?? ''));
+    expect([...first].length).toBeGreaterThan(0);
+    expect(first.end.state).toBe('torn');
+  });
+
+  it('is not entered where a directory is no directory of ours', () => {
+    const root = temporary();
+    mkdirSync(join(root, 'elsewhere'));
+    mkdirSync(join(root, 'box'));
+    symlinkSync(join(root, 'elsewhere'), join(root, 'box', 'segments'));
+    const box = start({ ORANGEBOX_DIR: join(root, 'box') });
+    play(box.recorder);
+    box.recorder.flushSync('process_exit');
+    expect(readdirSync(join(root, 'elsewhere'))).toEqual([]);
+    expect(box.warnings[0]).toContain('is not a directory');
+  });
+
+  it('is not entered where another user owns it', () => {
+    const box = start(
+      {},
+      { fs: { ...nodeFs, statSync: ownedBy(12345, nodeFs.statSync), lstatSync: ownedBy(12345, nodeFs.lstatSync) } },
+    );
+    play(box.recorder);
+    box.recorder.flushSync('process_exit');
+    expect(box.warnings[0]).toContain('belongs to another user');
+  });
+
+  it('can be a file in the place of the directory', () => {
+    const root = temporary();
+    writeFileSync(join(root, 'box'), 'mine');
+    const box = start({ ORANGEBOX_DIR: join(root, 'box') });
+    play(box.recorder);
+    box.recorder.flushSync('process_exit');
+    expect(readFileSync(join(root, 'box'), 'utf8')).toBe('mine');
+    expect(box.warnings).toHaveLength(1);
+  });
+});
+
+describe('bounds of the disk', () => {
+  it('rotates files, and an exchange over two of them comes back whole', () => {
+    const box = start({ ORANGEBOX_DIR_BYTES: '12MiB' });
+    const exchange = openExchange(box.recorder);
+    const chunk = new Uint8Array(900_000).fill(0x61);
+    exchange.responseHead({ status: 200, statusText: 'OK', headers: [], atNano: 1, delivery: 1 });
+    for (let i = 0; i < 5; i++) {
+      exchange.responseChunk(chunk, 2 + i, 2 + i);
+      box.recorder.stats();
+      for (let j = 0; j < 2; j++) play(box.recorder, { responseChunks: [new Uint8Array(400_000).fill(0x62)] });
+    }
+    exchange.end({ ending: 'complete', stage: 'done' }, 100);
+    const records = box.finish();
+    expect(segmentPaths(box.dir).length).toBeGreaterThan(1);
+    expect(records.calls).toHaveLength(11);
+    for (const call of records.calls) expect(snapshotOf(records, call).digest).toBe(call.digest);
+    const states = segmentPaths(box.dir).map((path) => {
+      const decoder = decodeSegment(readFileSync(path));
+      return [[...decoder].at(-1)?.record.type, decoder.end.state];
+    });
+    for (const state of states) expect(state).toEqual(['segmentEnd', 'clean']);
+  });
+
+  it('removes the oldest closed segments, its own and of dead processes, and counts them', () => {
+    const dir = join(temporary(), 'box');
+    const old = join(dir, 'segments', '2020-01-01');
+    mkdirSync(old, { recursive: true });
+    const id = { host: segmentHost(), threadId: 0, startUnixMs: 1, n: 0 };
+    const dead = join(old, segmentFileName({ ...id, pid: 4_000_000 }));
+    const alive = join(old, segmentFileName({ ...id, pid: process.ppid }));
+    for (const path of [dead, alive]) {
+      writeFileSync(path, new Uint8Array(400_000));
+      utimesSync(path, 1, 1);
+    }
+    chmodSync(dir, 0o700);
+    const box = start({ ORANGEBOX_DIR: dir, ORANGEBOX_DIR_BYTES: '1MiB' });
+    for (let i = 0; i < 12; i++) {
+      play(box.recorder, { responseChunks: [new Uint8Array(100_000).fill(0x61)] });
+      box.recorder.flushSync('process_exit');
+    }
+    const paths = segmentPaths(dir);
+    expect(paths).not.toContain(dead);
+    expect(paths).toContain(alive);
+    const total = paths.reduce((sum, path) => sum + statSync(path).size, 0);
+    expect(total).toBeLessThanOrEqual(1024 * 1024);
+    expect(box.recorder.stats().faults['segments_removed']).toBeGreaterThan(0);
+    const own = paths.filter((path) => path !== alive);
+    const dropped = own
+      .flatMap((path) => [...decodeSegment(readFileSync(path))])
+      .map((f) => f.record)
+      .filter((r) => r.type === 'dropped');
+    expect(dropped.at(-1)).toMatchObject({ reason: 'dir_bytes' });
+  });
+
+  it('stops writing bodies on a nearly full disk, and says so', () => {
+    const statfsSync = (() => ({ bavail: 1, blocks: 100 })) as unknown as typeof nodeFs.statfsSync;
+    const box = start({}, { fs: { ...nodeFs, statfsSync } });
+    play(box.recorder);
+    const { calls } = box.finish();
+    expect(calls[0]?.fidelity).toEqual({ level: 'partial', reason: 'no_storage' });
+    expect(calls[0]?.key).toBeUndefined();
+    expect(calls[0]?.summary).toMatchObject({ model: 'gpt-test', outputTokens: 4 });
+    expect(readRecords(box.dir).some((r) => r.type === 'responseChunk')).toBe(false);
+    expect(box.warnings[0]).toContain('5 %');
+  });
+});
+
+describe('bounds of the memory', () => {
+  it('lets the bytes of open calls go and reads them back, exact', () => {
+    const box = start({ ORANGEBOX_MEMORY_BYTES: '1MiB' });
+    const exchanges = Array.from({ length: 8 }, () => openExchange(box.recorder));
+    let most = 0;
+    for (const exchange of exchanges)
+      exchange.responseHead({ status: 200, statusText: 'OK', headers: [], atNano: 1, delivery: 1 });
+    for (let round = 0; round < 10; round++) {
+      exchanges.forEach((exchange, i) => {
+        exchange.responseChunk(new Uint8Array(50_000).fill(0x61 + i), round, round + 2);
+        most = Math.max(most, box.recorder.stats().heldBytes);
+      });
+    }
+    for (const exchange of exchanges) exchange.end({ ending: 'complete', stage: 'done' }, 1000);
+    const records = box.finish();
+    expect(box.recorder.stats().reliefs).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(1024 * 1024);
+    for (const call of records.calls) {
+      const snapshot = snapshotOf(records, call);
+      expect(snapshot.digest).toBe(call.digest);
+      expect(call.fidelity).toEqual({ level: 'exact' });
+      expect(responseText(snapshot)).toHaveLength(500_000);
+    }
+    expect(box.recorder.stats().heldBytes).toBe(0);
+  });
+
+  it('cuts a body at its limit and says that it did', () => {
+    const box = start({ ORANGEBOX_MAX_BODY_BYTES: '1000' });
+    play(box.recorder, { responseChunks: [bytes('a'.repeat(900)), bytes('b'.repeat(900)), bytes('c'.repeat(20_000))] });
+    const records = box.finish();
+    const snapshot = snapshotOf(records, records.calls[0]);
+    expect(responseText(snapshot)).toBe('a'.repeat(900) + 'b'.repeat(100));
+    expect(snapshot.fidelity).toEqual({ level: 'partial', reason: 'body_limit' });
+    expect(snapshot.exchanges[0]?.truncated).toEqual({ response: true });
+    expect(records.calls[0]?.digest).toBe(snapshot.digest);
+    expect(records.calls[0]?.key).toBeDefined();
+  });
+});
+
+describe('levels and modes', () => {
+  it('metadata keeps no body and promises no key, and still knows the call', () => {
+    const box = start({ ORANGEBOX_LEVEL: 'metadata' });
+    play(box.recorder);
+    const records = box.finish();
+    const [call] = records.calls;
+    expect(call?.key).toBeUndefined();
+    expect(call?.summary).toMatchObject({ model: 'gpt-test', outputTokens: 4 });
+    expect(snapshotOf(records, call).digest).toBe(call?.digest);
+    for (const path of segmentPaths(box.dir)) expect(readFileSync(path, 'latin1')).not.toContain('hello');
+  });
+
+  it('errors keeps failed calls whole and nothing of the others', () => {
+    const box = start({ ORANGEBOX_LEVEL: 'errors' });
+    play(box.recorder, { requestChunks: [chatRequest([{ role: 'user', content: 'good' }])] });
+    play(box.recorder, { requestChunks: [chatRequest([{ role: 'user', content: 'bad' }])], status: 400 });
+    const records = box.finish();
+    expect(records.calls).toHaveLength(1);
+    expect(records.calls[0]?.key).toBeDefined();
+    expect(snapshotOf(records, records.calls[0]).digest).toBe(records.calls[0]?.digest);
+    expect(records.exchanges.size).toBe(1);
+  });
+
+  it('off does nothing', () => {
+    const box = start({ ORANGEBOX_LEVEL: 'off' });
+    play(box.recorder);
+    box.recorder.flushSync('process_exit');
+    expect(box.recorder.stats()).toMatchObject({ mode: 'off', calls: 0 });
+    expect(() => segmentPaths(box.dir)).toThrow();
+  });
+
+  it('an OTLP endpoint alone keeps nothing on the disk, promises no key, and says so once', () => {
+    const root = temporary();
+    const ended: unknown[] = [];
+    const env = { ORANGEBOX_DIR: '', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+    const cwd = process.cwd();
+    process.chdir(root);
+    try {
+      const box = start({}, { env, spans: spansThatNote(ended) });
+      play(box.recorder);
+      play(box.recorder);
+      box.recorder.flushSync('process_exit');
+      expect(box.warnings).toHaveLength(1);
+      expect(box.warnings[0]).toContain('no snapshot is kept');
+    } finally {
+      process.chdir(cwd);
+    }
+    expect(readdirSync(root)).toEqual([]);
+    expect(ended).toHaveLength(2);
+    expect(ended[0]).toMatchObject({ attributes: { 'gen_ai.usage.output_tokens': 4 } });
+  });
+});
+
+describe('other HTTP', () => {
+  it('has snapshots too, and spans named by the method', () => {
+    const box = start();
+    play(box.recorder, { kind: 'http', method: 'GET', requestChunks: [], responseChunks: [bytes('plain')] });
+    const records = box.finish();
+    expect(records.calls[0]).toMatchObject({ kind: 'http', spans: [{ name: 'GET' }], summary: { status: 200 } });
+    expect(records.calls[0]?.session).toBeUndefined();
+    expect(responseText(snapshotOf(records, records.calls[0]))).toBe('plain');
+  });
+});
+
+function text(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+function ownedBy<T extends (...args: never[]) => unknown>(uid: number, real: T): T {
+  return ((...args: never[]) => Object.assign(real(...args) as object, { uid })) as unknown as T;
+}
