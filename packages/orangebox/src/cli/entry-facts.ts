@@ -46,9 +46,14 @@ export function keptOf(entry: StoredEntry): string {
   return entry.fidelity.level === 'exact' ? 'exact' : `partial: ${entry.fidelity.reason.replaceAll('_', ' ')}`;
 }
 
-/** `a1b2c3d4 #3`, the session and the call's place in it. */
+/** The session, a hash shortened. */
 export function sessionOf(entry: StoredEntry): string {
-  return entry.session === undefined ? '' : escapeLine(`${shortId(entry.session.id)} #${entry.session.seq + 1}`);
+  return entry.session === undefined ? '' : escapeLine(shortId(entry.session.id));
+}
+
+/** The call's place in its session, from 1. */
+export function placeOf(entry: StoredEntry): string {
+  return entry.session === undefined || entry.kind === 'tool' ? '' : String(entry.session.seq + 1);
 }
 
 /** `planner › search`. */

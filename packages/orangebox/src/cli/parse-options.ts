@@ -24,12 +24,12 @@ export function parseCount(text: string, what: string, min: number, max: number 
   const n = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!(n >= min && n <= max)) {
     const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
-    throw usage(`${what} must be a whole number ${range}, not "${escapeLine(text)}"`, undefined);
+    throw usage(`${what} must be a whole number ${range}, not "${escapeLine(text)}"`, `for example ${Math.max(min, 10)}`);
   }
   return n;
 }
 
 /** An error of the command line itself. */
-export function usage(message: string, hint: string | undefined): OrangeboxError {
-  return new OrangeboxError('OBX_CLI_USAGE', message, hint === undefined ? {} : { hint });
+export function usage(message: string, hint: string): OrangeboxError {
+  return new OrangeboxError('OBX_CLI_USAGE', message, { hint });
 }

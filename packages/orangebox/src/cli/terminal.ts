@@ -15,7 +15,7 @@ export interface Terminal {
   readonly width: number;
   readonly colors: Colors;
   readonly errorColors: Colors;
-  /** Writes a line (or several) to standard output. */
+  /** Writes a line (or several) to standard output; of empty lines in a row only the first. */
   line(text?: string): void;
   /** Writes bytes to standard output as they are. */
   bytes(data: Uint8Array): void;
@@ -33,6 +33,7 @@ export function processTerminal(env: CliEnv): Terminal {
   }
   const interactive = process.stdout.isTTY === true;
   const errorInteractive = process.stderr.isTTY === true;
+  let afterBlank = true;
   return {
     interactive,
     errorInteractive,
@@ -40,7 +41,11 @@ export function processTerminal(env: CliEnv): Terminal {
     width: interactive ? Math.max(40, process.stdout.columns || 100) : 100,
     colors: pc.createColors(wantsColor(env, interactive)),
     errorColors: pc.createColors(wantsColor(env, errorInteractive)),
-    line: (text = '') => void process.stdout.write(`${text}\n`),
+    line: (text = '') => {
+      if (text === '' && afterBlank) return;
+      afterBlank = text === '' || text.endsWith('\n');
+      process.stdout.write(`${text}\n`);
+    },
     bytes: (data) => void process.stdout.write(data),
     note: (text) => void process.stderr.write(`${text}\n`),
   };

@@ -1,13 +1,14 @@
 /** `orangebox ls`: the recorded calls, newest first. */
 import type { StoredEntry } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
-import { hasFailed, keptOf, nameOf, outcomeOf, scopeOf, sessionOf, toolsOf } from '../entry-facts.ts';
+import { hasFailed, keptOf, nameOf, outcomeOf, placeOf, scopeOf, sessionOf, toolsOf } from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FilterOptions, filterFrom } from '../filter-options.ts';
 import { openStore } from '../open-store.ts';
 import { parseCount } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
-import { safeJson } from '../text/escape.ts';
+import { writeNext } from '../show/next-commands.ts';
+import { escapeLine, safeJson } from '../text/escape.ts';
 import { dateOf, formatAge, formatCount, formatDuration, millisecondsBetween } from '../text/format.ts';
 import { type Column, renderTable } from '../text/table.ts';
 
@@ -57,6 +58,7 @@ function writeTable(context: CommandContext, entries: readonly StoredEntry[]): v
     { title: 'ref', cell: (e) => e.ref, paint: c.yellow },
     { title: 'age', cell: (e) => formatAge(e.time.startUnixNano, context.nowMs), align: 'right', paint: c.dim },
     { title: 'session', cell: sessionOf, shrinkTo: 8 },
+    { title: '#', cell: placeOf, align: 'right', paint: c.dim },
     { title: 'step', cell: scopeOf, shrinkTo: 8 },
     { title: 'model', cell: nameOf, shrinkTo: 12, paint: (text, e) => (e.tool === undefined ? c.bold(text) : c.magenta(text)) },
     { title: 'status', cell: outcomeOf, shrinkTo: 6, paint: (text, e) => (hasFailed(e) ? c.red(text) : e.status === 'open' ? c.cyan(text) : c.green(text)) },
@@ -70,6 +72,8 @@ function writeTable(context: CommandContext, entries: readonly StoredEntry[]): v
   ];
   const lines = renderTable(entries, columns, { width: context.terminal.width, header: c.dim });
   for (const line of lines) context.terminal.line(line);
+  const ref = entries.find((entry) => entry.kind === 'llm')?.ref;
+  if (ref !== undefined) writeNext(context.terminal, [[`orangebox show ${ref}`, 'a call as a conversation; a session or trace id shows its calls']]);
 }
 
 function count(tokens: number | undefined): string {
@@ -93,7 +97,8 @@ function fields(entry: StoredEntry): string[] {
   return [
     entry.ref,
     dateOf(entry.time.startUnixNano).toISOString(),
-    sessionOf(entry),
+    entry.session === undefined ? '' : escapeLine(entry.session.id),
+    placeOf(entry),
     scopeOf(entry),
     nameOf(entry),
     outcomeOf(entry),

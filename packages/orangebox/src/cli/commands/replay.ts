@@ -24,13 +24,13 @@ export interface ReplayOptions {
 
 /** Replays one call, or serves what the reference names. */
 export async function replay(context: CommandContext, reference: string, options: ReplayOptions): Promise<number> {
-  if (options.port !== undefined && options.serve !== true) throw usage('--port goes with --serve', undefined);
+  if (options.port !== undefined && options.serve !== true) throw usage('--port goes with --serve', 'orangebox replay REF --serve --port 8080');
   const { store } = await openStore(context, { orEmpty: true });
   try {
     if (options.serve === true) return await serve(context, reference, options, store);
     const { entry, snapshot, store: owner } = await loadOne(context, reference, store);
     const via = options.via ?? 'auto';
-    if (via !== 'auto' && via !== 'sdk' && via !== 'fetch') throw usage(`--via is auto, sdk or fetch, not "${escapeLine(via)}"`, undefined);
+    if (via !== 'auto' && via !== 'sdk' && via !== 'fetch') throw usage(`there is no client "${escapeLine(via)}"`, '--via takes auto, sdk or fetch');
     const result = await withProgress(
       context.terminal,
       () => 'replaying',

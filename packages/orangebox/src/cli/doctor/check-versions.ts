@@ -41,9 +41,13 @@ function checkNode(): Check {
 }
 
 function checkPreload(): Check {
-  const path = registerPath();
-  if (existsSync(path)) return { name: 'preload', result: 'ok', message: path };
-  return { name: 'preload', result: 'problem', message: `${path} is not there`, hint: 'install orangebox again' };
+  try {
+    const path = registerPath();
+    if (existsSync(path)) return { name: 'preload', result: 'ok', message: path };
+  } catch {
+    // Resolving fails where the file is missing.
+  }
+  return { name: 'preload', result: 'problem', message: 'orangebox/register is not there', hint: 'install orangebox again' };
 }
 
 /** Version of a package as a program in this directory would get it; read from the file, nothing is loaded. */

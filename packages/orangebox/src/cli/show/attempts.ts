@@ -1,5 +1,7 @@
 /** Attempts of a call, and why it failed. */
+import { describeCall } from '@orangebox/codec';
 import type { Exchange, Snapshot } from '@orangebox/schema';
+import { decodeContent } from '@orangebox/store';
 import { escapeLine } from '../text/escape.ts';
 import { formatDuration } from '../text/format.ts';
 import { adviceFor } from './advice.ts';
@@ -21,10 +23,19 @@ export function renderAttempts(pen: Pen, snapshot: Snapshot): void {
     const outcome = [status, ending].filter((p) => p !== '').join(' ');
     const took = formatDuration(Number(exchange.endOffsetNano) / 1e6);
     const paint = isFailure(exchange) ? c.red : c.green;
-    const why = exchange.error === undefined ? '' : `  ${escapeLine(exchange.error.message.slice(0, 200))}`;
+    const reason = isFailure(exchange) ? reasonOf(exchange) : '';
+    const why = reason === '' ? '' : `  ${escapeLine(reason.slice(0, 160))}`;
     const url = exchange.request.url === snapshot.exchanges[0]?.request.url ? '' : `  ${c.dim(escapeLine(exchange.request.url))}`;
     pen.line(`  ${i + 1}  ${paint(outcome)}  ${c.dim(`took ${took}`)}${wait === '' ? '' : `  ${wait}`}${url}${why}`);
   }
+  pen.line();
+}
+
+/** What the server said, else what the client saw. */
+function reasonOf(exchange: Exchange): string {
+  const answered = describeCall({ exchanges: [exchange] }, decodeContent).response.error;
+  const [line = ''] = (answered?.message ?? exchange.error?.message ?? '').split('\n');
+  return line;
 }
 
 function waitMs(before: Exchange, next: Exchange): number {

@@ -21,6 +21,8 @@ export interface RenderOptions {
   nowMs: number;
   /** The whole conversation, not only what is new. */
   all: boolean;
+  /** One of several: the header leaves out what they share. */
+  compact?: boolean;
   /** Earlier calls of the same session, oldest first. */
   earlier: readonly ShownCall[];
 }
@@ -28,7 +30,7 @@ export interface RenderOptions {
 /** Writes a call: header, what is new in its request, its answer, attempts, failure. */
 export function renderCall(pen: Pen, shown: ShownCall, options: RenderOptions): void {
   const { snapshot } = shown;
-  renderHeader(pen, snapshot, shown.ref, options.nowMs);
+  renderHeader(pen, snapshot, shown.ref, options.nowMs, options.compact);
   pen.line();
   if (snapshot.tool !== undefined) {
     renderToolExecution(pen, snapshot.tool, snapshot);
@@ -36,9 +38,9 @@ export function renderCall(pen: Pen, shown: ShownCall, options: RenderOptions): 
   }
   if (snapshot.kind === 'llm') {
     renderRequest(pen, shown, options);
+    renderAttempts(pen, snapshot);
     renderAnswer(pen, snapshot, [shown, ...options.earlier]);
-  }
-  renderAttempts(pen, snapshot);
+  } else renderAttempts(pen, snapshot);
   renderFailure(pen, snapshot);
 }
 
@@ -111,12 +113,24 @@ function toolNamesOffered(snapshot: Snapshot): string {
   return escapeLine(names.length > 12 ? `${shown} and ${names.length - 12} more` : shown);
 }
 
+/** A function that takes one object, as nearly all tools do, reads better without the list around it. */
+function onlyArgument(tool: ToolExecution): string {
+  const text = tool.arguments ?? '';
+  if (tool.basis !== 'wrapped' || !text.startsWith('[')) return text;
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.length === 1 && typeof list[0] === 'object' && list[0] !== null ? JSON.stringify(list[0]) : text;
+  } catch {
+    return text;
+  }
+}
+
 /** Writes a tool's run: what it was given, what it gave. */
 export function renderToolExecution(pen: Pen, tool: ToolExecution, snapshot: Snapshot): void {
   const c = pen.colors;
   renderToolCall(
     pen,
-    { name: tool.name, arguments: tool.arguments ?? '', ...(tool.callId === undefined ? {} : { id: tool.callId }) },
+    { name: tool.name, arguments: onlyArgument(tool), ...(tool.callId === undefined ? {} : { id: tool.callId }) },
     '  ',
   );
   if (tool.result !== undefined) {

@@ -4,8 +4,8 @@ import { escapeLine } from '../text/escape.ts';
 import { formatAge, formatBytes, formatCount, formatDuration, formatTime, millisecondsBetween, plural } from '../text/format.ts';
 import type { Pen } from './pen.ts';
 
-/** Writes the header of a call. `ref` is what the reader types to name it. */
-export function renderHeader(pen: Pen, snapshot: Snapshot, ref: string, nowMs: number): void {
+/** Writes the header of a call. `ref` is what the reader types to name it. `compact`: without what a whole run shares. */
+export function renderHeader(pen: Pen, snapshot: Snapshot, ref: string, nowMs: number, compact = false): void {
   const c = pen.colors;
   const exchange = snapshot.exchanges.at(-1);
   const failed = isFailure(exchange);
@@ -13,10 +13,10 @@ export function renderHeader(pen: Pen, snapshot: Snapshot, ref: string, nowMs: n
   const took = formatDuration(millisecondsBetween(snapshot.time.startUnixNano, snapshot.time.endUnixNano));
   const parts = [c.bold(escapeLine(titleOf(snapshot))), c.yellow(ref), outcomeOf(pen, exchange), took];
   pen.line(`${mark} ${parts.filter((p) => p !== '').join('  ')}`);
-  for (const facts of [whereLine(snapshot, nowMs), costLine(snapshot)]) {
+  for (const facts of [compact ? '' : whereLine(snapshot, nowMs), costLine(snapshot)]) {
     if (facts !== '') pen.line(`  ${c.dim(facts)}`);
   }
-  if (exchange !== undefined) {
+  if (exchange !== undefined && !compact) {
     const client = snapshot.callSite === undefined ? '' : `  ${c.dim(`from ${escapeLine(snapshot.callSite)}`)}`;
     pen.line(`  ${c.dim(`${escapeLine(exchange.request.method)} ${escapeLine(exchange.request.url)}`)}${client}`);
   }
@@ -59,7 +59,6 @@ function whereLine(snapshot: Snapshot, nowMs: number): string {
     const user = snapshot.session.userId === undefined ? '' : ` of ${snapshot.session.userId}`;
     parts.push(`session ${shortId(snapshot.session.id)}${user}, call ${snapshot.session.seq + 1}`);
   }
-  if (snapshot.scope.length > 0) parts.push(snapshot.scope.map((frame) => frame.name).join(' › '));
   parts.push(snapshot.process.serviceName);
   return escapeLine(parts.filter((p) => p !== '').join(' · '));
 }
@@ -77,6 +76,7 @@ export function shortId(id: string): string {
 
 function costLine(snapshot: Snapshot): string {
   const parts: string[] = [];
+  if (snapshot.scope.length > 0) parts.push(snapshot.scope.map((frame) => frame.name).join(' › '));
   const usage = snapshot.response?.usage;
   if (usage?.inputTokens !== undefined) {
     const cached = usage.cacheReadInputTokens ? ` (${formatCount(usage.cacheReadInputTokens)} cached)` : '';

@@ -22,7 +22,7 @@ export function nextAfterCall(call: ShownCall): NextCommand[] {
   const { snapshot, ref } = call;
   if (snapshot.kind === 'tool') {
     const asked = snapshot.tool?.askedBy;
-    return asked === undefined ? [] : [[`orangebox show ${asked}`, 'the call that asked for it']];
+    return asked === undefined ? [] : [[`orangebox show ${asked.replace(/[^0-9a-f]/g, '').slice(0, 8)}`, 'the call that asked for it']];
   }
   if (snapshot.kind !== 'llm') return [[`orangebox show ${ref} --http`, 'the messages as they went over the wire']];
   const commands: NextCommand[] = [];

@@ -1,0 +1,82 @@
+/** Runs the built `orangebox` command as a person or a script would. */
+import { spawn, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** The built command. */
+export const CLI: string = fileURLToPath(new URL('../../packages/orangebox/dist/cli.mjs', import.meta.url));
+
+/** What a run of the command left. */
+export interface CliResult {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Options of a run. */
+export interface CliOptions {
+  cwd: string;
+  env?: { readonly [name: string]: string };
+  stdin?: string;
+  uid?: number;
+}
+
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG'];
+
+/** The surroundings of a run: nothing of the test's own environment decides an outcome. */
+export function cleanEnv(extra: { readonly [name: string]: string } = {}): { [name: string]: string } {
+  const env: { [name: string]: string } = {};
+  for (const name of INHERITED) {
+    const value = process.env[name];
+    if (value !== undefined) env[name] = value;
+  }
+  return { ...env, ...extra };
+}
+
+/** Runs the command with pipes, as in a script. */
+export function cli(args: readonly string[], options: CliOptions): CliResult {
+  const result = spawnSync(process.execPath, [CLI, ...args], {
+    cwd: options.cwd,
+    env: cleanEnv(options.env),
+    encoding: 'utf8',
+    input: options.stdin ?? '',
+    maxBuffer: 256 * 1024 * 1024,
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+  });
+  if (result.error) throw result.error;
+  return { code: result.status, signal: result.signal, stdout: result.stdout, stderr: result.stderr };
+}
+
+/** Whether `script` of util-linux is there to give a pseudo-terminal. */
+export const hasTerminal: boolean =
+  spawnSync('script', ['--version']).stdout?.toString().includes('util-linux') ?? false;
+
+/** Runs the command on a pseudo-terminal of a width; what it wrote to either stream is in `stdout`. */
+export function cliOnTerminal(args: readonly string[], options: CliOptions & { columns?: number }): Promise<CliResult> {
+  const words = [process.execPath, CLI, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  const command = `stty cols ${options.columns ?? 110} rows 40 -echo; exec ${words}`;
+  const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], {
+    cwd: options.cwd,
+    env: { ...cleanEnv({ TERM: 'xterm-256color', SHELL: '/bin/sh' }), ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    // Typed once the question stands there, as a person would.
+    if (options.stdin !== undefined && text.includes('[y/N]')) child.stdin.write(options.stdin);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      child.stdin.destroy();
+      resolve({ code, signal, stdout: stdout.replaceAll('\r\n', '\n'), stderr: '' });
+    });
+  });
+}
+
+/** Text without colours. */
+export function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences
+  return text.replace(/\u001b\[[0-9;]*m/g, '');
+}
