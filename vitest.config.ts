@@ -28,6 +28,8 @@ export default defineConfig({
           hookTimeout: 60_000,
           // Child processes do the work; more workers than cores would only add noise to timings.
           maxWorkers: 2,
+          // Projects of different worker counts run one after the other.
+          sequence: { groupOrder: 1 },
         },
       },
     ],
