@@ -24,6 +24,17 @@ describe('tables', () => {
     expect(renderTable(rows, columns, { width: 80 })[0]).not.toContain('empty');
   });
 
+  it('leave out the least important columns where nothing else helps', () => {
+    const wide = [
+      { title: 'keep', cell: () => 'x'.repeat(10) },
+      { title: 'second', cell: () => 'y'.repeat(10), dropFirst: 2 },
+      { title: 'first', cell: () => 'z'.repeat(10), dropFirst: 1 },
+    ];
+    expect(renderTable([0], wide, { width: 40 })[0]).toMatch(/keep +second +first/);
+    expect(renderTable([0], wide, { width: 24 })[0]).toMatch(/keep +second$/);
+    expect(renderTable([0], wide, { width: 12 })[0]).toBe('keep');
+  });
+
   it('align numbers to the right', () => {
     const lines = renderTable(rows, columns, { width: 80 });
     expect(new Set(lines.slice(1).map((line) => stringWidth(line))).size).toBe(1);

@@ -8,6 +8,8 @@ export interface Column<Row> {
   align?: 'right';
   /** Narrowest the column may be cut to; a column without it keeps its width. */
   shrinkTo?: number;
+  /** Left out, lowest first, where even shrunk columns do not fit. */
+  dropFirst?: number;
   /** Colours a padded cell. */
   paint?: (text: string, row: Row) => string;
 }
@@ -18,10 +20,18 @@ export function renderTable<Row>(
   columns: readonly Column<Row>[],
   options: { width: number; header?: (text: string) => string },
 ): string[] {
-  const filled = columns
+  let filled = columns
     .map((column) => ({ column, cells: rows.map((row) => column.cell(row)) }))
-    .filter(({ cells }) => cells.some((cell) => cell !== ''));
-  const widths = filled.map(({ column, cells }) => Math.max(stringWidth(column.title), ...cells.map((c) => stringWidth(c))));
+    .filter(({ cells }) => cells.some((cell) => cell !== ''))
+    .map((entry) => ({ ...entry, width: entry.cells.reduce((w, c) => Math.max(w, stringWidth(c)), stringWidth(entry.column.title)) }));
+  for (;;) {
+    const least = filled.reduce((sum, { column, width }) => sum + Math.min(width, column.shrinkTo ?? width) + 2, -2);
+    const orders = filled.flatMap(({ column }) => column.dropFirst ?? []);
+    if (least <= options.width || orders.length === 0) break;
+    const next = Math.min(...orders);
+    filled = filled.filter(({ column }) => column.dropFirst !== next);
+  }
+  const widths = filled.map(({ width }) => width);
   shrink(
     widths,
     filled.map(({ column }) => column.shrinkTo),
