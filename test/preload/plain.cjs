@@ -1,0 +1,4 @@
+const OpenAI = require('openai');
+const { run } = require('./agent.cjs');
+
+run({ OpenAI });
