@@ -1,7 +1,7 @@
 /** Attribute, event and resource names on spans. gen_ai names follow the semantic conventions in {@link SEMCONV_SCHEMA_URL}. */
 
 /** Version of the OpenTelemetry semantic conventions that the gen_ai names are taken from. */
-export const SEMCONV_VERSION = '1.43.0';
+export const SEMCONV_VERSION = '1.45.0';
 
 /** Schema URL set on Orangebox's instrumentation scope. */
 export const SEMCONV_SCHEMA_URL: string = `https://opentelemetry.io/schemas/${SEMCONV_VERSION}`;

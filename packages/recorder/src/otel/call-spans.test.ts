@@ -107,7 +107,7 @@ describe('with a provider of the application', () => {
       endTime: [1_767_312_001, 123_456_790],
       status: { code: 2, message: 'boom' },
       parentSpanContext: { spanId: parent.spanContext().spanId },
-      instrumentationScope: { name: 'orangebox', schemaUrl: 'https://opentelemetry.io/schemas/1.43.0' },
+      instrumentationScope: { name: 'orangebox', schemaUrl: 'https://opentelemetry.io/schemas/1.45.0' },
     });
     expect(span?.spanContext()).toMatchObject({ traceId: ids.traceId, spanId: ids.spanId });
     expect(ids).toMatchObject({ traceId: parent.spanContext().traceId, parentSpanId: parent.spanContext().spanId, sampled: true });
@@ -341,7 +341,7 @@ describe('without a provider of the application', () => {
       name: 'chat gpt-4o',
       kind: 3,
       scope: 'orangebox',
-      schemaUrl: 'https://opentelemetry.io/schemas/1.43.0',
+      schemaUrl: 'https://opentelemetry.io/schemas/1.45.0',
       startUnixNano: String(startUnixNano),
       endUnixNano: String(endUnixNano),
       resource: { 'service.name': 'shop', 'deployment.environment': 'test' },

@@ -1,0 +1,125 @@
+/** JSON Schemas of the JSON records of a segment, by record type. Readers count what does not fit as damage. */
+import { SNAPSHOT_DEFS } from './snapshot-schema.ts';
+import type { RecordTypeName } from './segment.ts';
+import type { JsonObject } from './snapshot.ts';
+
+const text = { type: 'string' };
+const flag = { type: 'boolean' };
+const count = { type: 'integer', minimum: 0 };
+const exchangeId = { type: 'integer', minimum: 1 };
+const nano = { type: 'string', pattern: '^(0|[1-9][0-9]{0,19})$' };
+const ref = (name: string): JsonObject => ({ $ref: `#/$defs/${name}` });
+const list = (items: JsonObject): JsonObject => ({ type: 'array', items });
+const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => ({
+  type: 'object',
+  properties: { ...required, ...optional },
+  required: Object.keys(required),
+});
+
+const summary = object(
+  { ending: ref('ending'), attempts: count, stream: flag },
+  {
+    operation: text,
+    provider: text,
+    api: text,
+    model: text,
+    status: count,
+    inputTokens: { type: 'number' },
+    outputTokens: { type: 'number' },
+    timeToFirstChunkNano: nano,
+    toolCalls: list(object({ name: text }, { id: text })),
+    finishReasons: list(text),
+  },
+);
+
+const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk'>]: JsonObject } = {
+  segmentStart: object({ process: ref('process'), startUnixNano: nano, n: count }),
+  exchangeStart: object(
+    {
+      exchangeId,
+      kind: { enum: ['llm', 'http'] },
+      trace: ref('trace'),
+      scope: ref('scope'),
+      startUnixNano: nano,
+      client: ref('client'),
+      method: text,
+      url: text,
+    },
+    {
+      session: object({ id: text }, { userId: text }),
+      metadata: ref('metadata'),
+      callSite: text,
+      redactions: ref('redactions'),
+    },
+  ),
+  requestHead: object(
+    { exchangeId, headers: ref('headers') },
+    { derivedHeaders: list(count), peer: ref('peer'), redactions: ref('redactions') },
+  ),
+  requestEnd: object({ exchangeId, offsetNano: nano }, { trailers: ref('headers') }),
+  responseHead: object(
+    { exchangeId, status: count, statusText: text, headers: ref('headers'), offsetNano: nano, delivery: count },
+    { httpVersion: text, informational: ref('informational'), redactions: ref('redactions') },
+  ),
+  exchangeEnd: object(
+    { exchangeId, offsetNano: nano, ending: ref('ending'), stage: ref('stage') },
+    {
+      error: ref('error'),
+      trailers: ref('headers'),
+      storedDecoded: ref('storedDecoded'),
+      truncated: ref('truncated'),
+      redactions: ref('redactions'),
+    },
+  ),
+  callEnd: object(
+    {
+      kind: { enum: ['llm', 'http'] },
+      exchangeIds: list(exchangeId),
+      trace: ref('trace'),
+      time: ref('time'),
+      fidelity: ref('fidelity'),
+      digest: text,
+      sizeBytes: count,
+      summary,
+      spans: list({}),
+    },
+    {
+      attemptsBasis: ref('attemptsBasis'),
+      attemptSpanIds: list(ref('spanId')),
+      session: ref('session'),
+      chain: ref('chain'),
+      error: ref('error'),
+      key: text,
+    },
+  ),
+  tool: object(
+    {
+      trace: ref('trace'),
+      scope: ref('scope'),
+      time: ref('time'),
+      tool: ref('tool'),
+      fidelity: ref('fidelity'),
+      redactions: ref('redactions'),
+      digest: text,
+      sizeBytes: count,
+      spans: list({}),
+    },
+    { session: ref('session'), metadata: ref('metadata'), error: ref('error'), key: text },
+  ),
+  shipped: object({ key: text }),
+  dropped: object({ reason: text, count }, { message: text }),
+  segmentEnd: object({ endUnixNano: nano, rotated: flag }),
+};
+
+/** A record type whose content is JSON. */
+export type JsonRecordTypeName = keyof typeof SHAPES;
+
+/** JSON Schema of the content of each JSON record type. */
+export const RECORD_JSON_SCHEMAS: { readonly [type in JsonRecordTypeName]: JsonObject } = withDefs(SHAPES);
+
+/** Gives each schema the definitions it refers to, so that it stands alone. */
+function withDefs(shapes: typeof SHAPES): typeof SHAPES {
+  const out = { ...shapes };
+  for (const type of Object.keys(shapes) as JsonRecordTypeName[]) out[type] = { ...shapes[type], $defs: SNAPSHOT_DEFS };
+  return out;
+}
