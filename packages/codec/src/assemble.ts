@@ -4,6 +4,7 @@
  */
 import {
   type CallEndRecord,
+  type Exchange,
   type Fidelity,
   type ProcessInfo,
   type Redaction,
@@ -29,13 +30,27 @@ export interface CallInput {
   /** In the order of `call.exchangeIds`; those not on record any more are missing. */
   exchanges: readonly ExchangeRecords[];
   process: ProcessInfo;
+  /** {@link assembleExchanges} of the very same records, where the caller needed them before. */
+  assembled?: AssembledExchanges;
+}
+
+/** Exchanges of a call, with their bodies' bytes, before the ids of its attempts are known. */
+export interface AssembledExchanges {
+  exchanges: readonly Exchange[];
+  bytes: BodyBytes;
+}
+
+/** The exchanges that records make: what views are read from before a call's facts are complete. */
+export function assembleExchanges(records: readonly ExchangeRecords[]): AssembledExchanges {
+  const bytes: BodyBytes = new Map();
+  return { exchanges: records.map((record, attempt) => assembleExchange(record, attempt, undefined, bytes)), bytes };
 }
 
 /** The snapshot of a call that ended, digest included, without derived views. */
 export function buildCallSnapshot(input: CallInput, sha256: Sha256): Snapshot {
   const { call, exchanges, process } = input;
   const first = exchanges[0]?.start;
-  const bytes: BodyBytes = new Map();
+  const { exchanges: assembled, bytes } = input.assembled ?? assembleExchanges(exchanges);
   const spanIds = new Map(call.exchangeIds.map((id, i) => [id, call.attemptSpanIds?.[i]]));
   const document: Omit<Snapshot, 'digest'> = {
     schema: SNAPSHOT_SCHEMA,
@@ -45,9 +60,10 @@ export function buildCallSnapshot(input: CallInput, sha256: Sha256): Snapshot {
     ...(call.session ? { session: call.session } : {}),
     scope: first?.scope ?? [],
     time: call.time,
-    exchanges: exchanges.map((records, attempt) =>
-      assembleExchange(records, attempt, spanIds.get(records.start.exchangeId), bytes),
-    ),
+    exchanges: assembled.map((exchange, i) => {
+      const spanId = spanIds.get(exchanges[i]?.start.exchangeId ?? 0);
+      return spanId === undefined ? exchange : { ...exchange, spanId };
+    }),
     ...(call.attemptsBasis ? { attemptsBasis: call.attemptsBasis } : {}),
     ...(call.error ? { error: call.error } : {}),
     ...(first?.callSite === undefined ? {} : { callSite: first.callSite }),

@@ -6,6 +6,7 @@ export type { Sha256 } from './hash.ts';
 export { concatBytes, fromBase64, toBase64, utf8, utf8Text } from './bytes.ts';
 export { decodeBody, encodeBody, type ResolveBody } from './body.ts';
 export { snapshotDigest, verifySnapshotDigest } from './digest.ts';
+export { snapshotShapeError } from './snapshot-shape.ts';
 
 // Segments
 export { type Crc32, crc32 } from './crc32.ts';
@@ -29,6 +30,8 @@ export {
   newExchangeRecords,
 } from './records.ts';
 export {
+  type AssembledExchanges,
+  assembleExchanges,
   buildCallSnapshot,
   buildCrashedCallSnapshot,
   buildToolSnapshot,
@@ -45,7 +48,20 @@ export type { Described } from './adapters/described.ts';
 export type { ContentDecoder } from './adapters/input.ts';
 export { describeCall, withViews } from './adapters/index.ts';
 export { embeddingVector } from './adapters/openai-embeddings.ts';
-export { chainOf, toolResultsOf } from './conversation.ts';
+export {
+  type ConversationHashes,
+  chainOf,
+  hashAfter,
+  hashConversation,
+  toolResultsOf,
+} from './conversation.ts';
+export {
+  type CallPlace,
+  type Continuation,
+  CONVERSATION_INDEX_MAX_ENTRIES,
+  ConversationIndex,
+  type IndexedCall,
+} from './conversation-index.ts';
 
 // Redaction
 export { BodyRedactor } from './redaction/body-redactor.ts';
