@@ -1,4 +1,7 @@
-/** Turns one exchange's wire events into records, in the turn they come. */
+/**
+ * Turns one exchange's wire events into records, in the turn they come. The request is written when it has gone out whole,
+ * in that very turn; what comes back, at the end of the turn.
+ */
 import { addToExchange, type ExchangeRecords, newExchangeRecords, type Redactor } from '@orangebox/codec';
 import type {
   ChunkRecord,
@@ -23,7 +26,7 @@ export interface ExchangeHost {
   config: RecorderConfig;
   sink: RecordSink;
   budget: MemoryBudget;
-  redactor: Redactor;
+  redactor(): Redactor;
   /** Records are written as they come (false: kept until the call is known to have failed). */
   writesAtOnce: boolean;
   /** Chunk records go to the disk. */
@@ -48,6 +51,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   /** Where its records stand, in order. */
   readonly locations: RecordLocation[] = [];
   readonly #host: ExchangeHost;
+  readonly #redactor: Redactor;
   readonly #request: BodyRecorder;
   #response: BodyRecorder | undefined;
   #informational: { status: number; headers: HeaderList }[] = [];
@@ -70,7 +74,8 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     this.id = id;
     this.start = start;
     const { context } = start;
-    const url = host.redactor.url(start.url);
+    this.#redactor = host.redactor();
+    const url = this.#redactor.url(start.url);
     const session = context.session;
     this.records = newExchangeRecords({
       type: 'exchangeStart',
@@ -91,7 +96,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     });
     this.#request = this.#body('requestChunk', []);
     host.budget.enter(this);
-    this.#put(this.records.start, true);
+    this.#put(this.records.start, false);
   }
 
   get isEnded(): boolean {
@@ -110,7 +115,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
 
   requestHead(headers: HeaderList, derivedHeaders: number[], peer?: { address: string; port: number }): void {
     this.#guard('request_head', () => {
-      const clean = this.#host.redactor.headers(headers, 'request');
+      const clean = this.#redactor.headers(headers, 'request');
       this.#add(
         {
           type: 'requestHead',
@@ -120,20 +125,20 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
           ...(peer ? { peer } : {}),
           ...(clean.redactions.length > 0 ? { redactions: clean.redactions } : {}),
         },
-        true,
+        false,
       );
     });
   }
 
   requestChunk(bytes: Uint8Array, atNano: number): void {
-    this.#guard('request_chunk', () => this.#chunks(this.#request.push(bytes, atNano, 0), true));
+    this.#guard('request_chunk', () => this.#chunks(this.#request.push(bytes, atNano, 0), false));
   }
 
   requestEnd(atNano: number, trailers?: HeaderList): void {
     this.#guard('request_end', () => {
       if (this.records.requestEnd) return;
-      this.#chunks(this.#request.finish(), true);
-      const clean = trailers && this.#host.redactor.headers(trailers, 'request').headers;
+      this.#chunks(this.#request.finish(), false);
+      const clean = trailers && this.#redactor.headers(trailers, 'request').headers;
       this.#add(
         { type: 'requestEnd', exchangeId: this.id, offsetNano: nano(atNano), ...(clean ? { trailers: clean } : {}) },
         true,
@@ -144,13 +149,13 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
 
   informational(status: number, headers: HeaderList): void {
     this.#guard('informational', () => {
-      this.#informational.push({ status, headers: this.#host.redactor.headers(headers, 'response').headers });
+      this.#informational.push({ status, headers: this.#redactor.headers(headers, 'response').headers });
     });
   }
 
   responseHead(head: Parameters<WireExchange['responseHead']>[0]): void {
     this.#guard('response_head', () => {
-      const clean = this.#host.redactor.headers(head.headers, 'response');
+      const clean = this.#redactor.headers(head.headers, 'response');
       const record: ResponseHeadRecord = {
         type: 'responseHead',
         exchangeId: this.id,
@@ -180,7 +185,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   end(end: WireEnd, atNano: number): void {
     this.#guard('end', () => {
       this.#chunks(this.#request.finish(), false);
-      const error = errorInfo(end.error, end.stage, this.#host.redactor);
+      const error = errorInfo(end.error, end.stage, this.#redactor);
       const { ending, stage, trailers } = end;
       this.#end = { end: { ending, stage, ...(trailers ? { trailers } : {}) }, atNano, ...(error ? { error } : {}) };
       this.#requestKnown();
@@ -263,7 +268,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       ...(body?.isTruncated || (this.isMemoryLost && !this.isSpilled) ? { response: true as const } : {}),
     };
     const redactions = [...this.#request.redactions, ...(body?.redactions ?? []), ...(error?.redactions ?? [])];
-    const trailers = end.trailers && this.#host.redactor.headers(end.trailers, 'response').headers;
+    const trailers = end.trailers && this.#redactor.headers(end.trailers, 'response').headers;
     this.isSealed = true;
     this.#add(
       {
@@ -294,7 +299,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       type,
       exchangeId: this.id,
       limitBytes: this.#host.config.maxBodyBytes,
-      redactor: () => this.#host.redactor.body(),
+      redactor: () => this.#redactor.body(),
       codings: codings.length > 0 && canDecode(codings) ? codings : [],
     });
   }

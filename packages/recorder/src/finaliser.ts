@@ -10,8 +10,8 @@ import {
   type CallEndRecord,
   type CallSummary,
   type ErrorInfo,
+  type Exchange,
   type Fidelity,
-  type Snapshot,
   snapshotKey,
   type TimeSpan,
 } from '@orangebox/schema';
@@ -57,11 +57,8 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     const records = exchanges.map((exchange) => wholeRecords(exchange, host));
     const time = timeOf(first, last);
     const kind = first.start.kind;
-    const draft = buildCallSnapshot(
-      { call: draftFacts(call, time), exchanges: records, process: host.source.process },
-      () => '',
-    );
-    const views = kind === 'llm' ? describeCall(draft, decodeContent) : undefined;
+    const assembled = assembleExchanges(records);
+    const views = kind === 'llm' ? describeCall(assembled, decodeContent) : undefined;
     const place = host.sessions.place({
       ...(first.start.context.session ? { declared: first.start.context.session } : {}),
       ...(call.declaredSeq === undefined ? {} : { declaredSeq: call.declaredSeq }),
@@ -84,8 +81,9 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
       ...(error ? { error } : {}),
       fidelity: fidelityOf(exchanges, host),
     };
-    const stored = host.config.keepsBodies ? records : records.map(withoutBodies);
-    const input: EndInput = { call, facts, records: stored, views, place, draft };
+    const input: EndInput = host.config.keepsBodies
+      ? { call, facts, records, assembled, views, place, seen: assembled.exchanges }
+      : { call, facts, records: records.map(withoutBodies), views, place, seen: assembled.exchanges };
     let end = makeEnd(input, host);
     if (host.config.level === 'errors') writeIfFailed(exchanges, end, host);
     if (exchanges.some((e) => e.isLost) && end.record.key !== undefined) end = makeEnd(withoutStorage(input), host);
@@ -110,7 +108,10 @@ interface EndInput {
   records: ExchangeRecords[];
   views: Described | undefined;
   place: SessionPlace;
-  draft: Snapshot;
+  /** Exchanges of {@link EndInput.records}, where they are at hand. */
+  assembled?: AssembledExchanges;
+  /** Exchanges as they were seen, with bodies that may not be kept. */
+  seen: readonly Exchange[];
 }
 
 /** The records of an exchange with all bytes, read back where memory was short. */
@@ -160,7 +161,15 @@ function withoutStorage(input: EndInput): EndInput {
 function makeEnd(input: EndInput, host: FinaliserHost): { record: CallEndRecord; spanFacts: CallSpanFacts } {
   const { facts, records, views, place, call } = input;
   const { chain } = place;
-  const snapshot = buildCallSnapshot({ call: facts, exchanges: records, process: host.source.process }, sha256Hex);
+  const snapshot = buildCallSnapshot(
+    {
+      call: facts,
+      exchanges: records,
+      process: host.source.process,
+      ...(input.assembled ? { assembled: input.assembled } : {}),
+    },
+    sha256Hex,
+  );
   const { fidelity } = snapshot;
   const isPromised = fidelity.level === 'exact' || fidelity.reason !== 'no_storage';
   const key = isPromised ? snapshotKey(snapshot) : undefined;
@@ -184,10 +193,10 @@ function makeEnd(input: EndInput, host: FinaliserHost): { record: CallEndRecord;
   return { record, spanFacts };
 }
 
-function summaryOf({ draft, views }: EndInput): CallSummary {
-  const last = draft.exchanges.at(-1);
+function summaryOf({ facts, seen, views }: EndInput): CallSummary {
+  const last = seen.at(-1);
   const usage = views?.response.usage;
-  const firstChunk = timeToFirstChunkNano(draft);
+  const firstChunk = timeToFirstChunkNano({ time: facts.time, exchanges: [...seen] });
   return {
     ...(views ? { operation: views.call.operation, provider: views.call.provider, api: views.call.api } : {}),
     ...defined({
@@ -198,7 +207,7 @@ function summaryOf({ draft, views }: EndInput): CallSummary {
       timeToFirstChunkNano: firstChunk === undefined ? undefined : String(firstChunk),
     }),
     ending: last?.ending ?? 'process_died',
-    attempts: draft.exchanges.length,
+    attempts: seen.length,
     stream: views?.call.stream ?? false,
     ...(views && views.response.toolCalls.length > 0
       ? { toolCalls: views.response.toolCalls.map(({ id, name }) => ({ ...(id === undefined ? {} : { id }), name })) }

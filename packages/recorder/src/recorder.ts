@@ -82,6 +82,7 @@ class SegmentRecorder implements Recorder {
   readonly #source: SnapshotSource;
   readonly #shipper: LazyShipper | undefined;
   readonly #finaliserHost: FinaliserHost;
+  readonly #exchangeHost: ExchangeHost;
   readonly #declaredSeqs: WeakMap<OpenCall, number> = new WeakMap();
   /** Ended calls that wait in the queue; their tools are not known yet. */
   readonly #ending: Set<OpenCall> = new Set();
@@ -150,6 +151,7 @@ class SegmentRecorder implements Recorder {
       onCallEnded: (call) => this.#callEnded(call),
       onFault: (code, error) => reporter.fault(code, error),
     });
+    this.#exchangeHost = this.#makeExchangeHost();
     this.#finaliserHost = {
       config,
       source: this.#source,
@@ -174,8 +176,12 @@ class SegmentRecorder implements Recorder {
       if (this.#config.level === 'off') return DEAF_EXCHANGE;
       const parent = start.context.parent?.spanId;
       if (parent !== undefined) this.#rememberParent(parent);
-      const host = this.#exchangeHost();
-      const exchange = new ExchangeRecorder(host, ++this.#exchanges, start, provisionalTrace(start.context));
+      const exchange = new ExchangeRecorder(
+        this.#exchangeHost,
+        ++this.#exchanges,
+        start,
+        provisionalTrace(start.context),
+      );
       this.#openedAt.set(exchange, performance.now());
       this.#tracker.opened(exchange);
       return exchange;
@@ -261,12 +267,12 @@ class SegmentRecorder implements Recorder {
     });
   }
 
-  #exchangeHost(): ExchangeHost {
+  #makeExchangeHost(): ExchangeHost {
     return {
       config: this.#config,
       sink: this.#sink,
       budget: this.#budget,
-      redactor: this.#secrets.redactor(),
+      redactor: () => this.#secrets.redactor(),
       writesAtOnce: this.#config.level !== 'errors',
       writesBodies: this.#config.keepsBodies,
       onRequestKnown: (exchange) => this.#tracker.requestKnown(exchange),

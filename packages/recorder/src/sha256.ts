@@ -1,7 +1,7 @@
 /** SHA-256 of the platform, as the codec wants it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Hex SHA-256. */
 export function sha256Hex(data: Uint8Array | string): string {
-  return createHash('sha256').update(data).digest('hex');
+  return hash('sha256', data, 'hex');
 }
