@@ -67,7 +67,8 @@ async function buildPackage(build, name) {
     const files = readdirSync(next);
     for (const file of files) renameSync(join(next, file), join(dist, file));
     for (const old of readdirSync(dist)) {
-      if (!files.includes(old)) rmSync(join(dist, old), { recursive: true, force: true });
+      // Another build may be at work beside this one.
+      if (!files.includes(old) && !old.startsWith('.next-')) rmSync(join(dist, old), { recursive: true, force: true });
     }
   } finally {
     rmSync(next, { recursive: true, force: true });

@@ -1,6 +1,5 @@
 /** The SDK part of the corpus run: the same calls through the real SDK with and without the preload; everything seen must be equal. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,11 +22,11 @@ export const sdkVersions = [
 
 /** Version of the SDK that a file resolves; undefined when it is not installed. */
 export function sdkVersion(from) {
-  if (!existsSync(from)) return undefined;
-  try {
-    return createRequire(from)('openai/package.json').version;
-  } catch {
-    return undefined;
+  for (let directory = dirname(from); ; directory = dirname(directory)) {
+    const manifest = join(directory, 'node_modules/openai/package.json');
+    if (existsSync(manifest)) return JSON.parse(readFileSync(manifest, 'utf8')).version;
+    // A test program without its own SDK is not installed; the workspace's is not meant.
+    if (directory === dirname(directory) || existsSync(join(directory, 'package-lock.json'))) return undefined;
   }
 }
 
