@@ -1,5 +1,7 @@
 /** What is done with a call once it has ended, off the program's path: views, session, digest, callEnd, spans. */
 import {
+  type AssembledExchanges,
+  assembleExchanges,
   buildCallSnapshot,
   type CallFacts,
   type Described,
