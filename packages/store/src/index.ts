@@ -35,3 +35,6 @@ export { parseSnapshot, verifySnapshot } from './snapshot-shape.ts';
 // Content
 export { DECODED_BODY_MAX_BYTES, decodeContent } from './decode-content.ts';
 export { sha256 } from './hash.ts';
+
+// What later snapshots tell
+export { joinLater, type LaterFacts } from './join-later.ts';
