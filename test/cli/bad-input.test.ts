@@ -54,7 +54,6 @@ describe('bad input ends in one clear line', () => {
   it('a reference with control characters', () => {
     const result = cli(['show', '\u001b[31mred\u0007'], { cwd: join(base, 'good') });
     expectOneClearLine(result, 3, /red/);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
     expect(result.stderr).not.toMatch(/[\u001b\u0007]/);
   });
 

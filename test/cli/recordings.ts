@@ -250,7 +250,7 @@ export class Recording {
     if (attempt.response !== undefined || attempt.status !== undefined) {
       const pieces =
         Array.isArray(attempt.response) && attempt.response.every((p) => typeof p === 'string')
-          ? (attempt.response as string[])
+          ? attempt.response
           : [text((attempt.response ?? '') as Json)];
       const type = pieces.length > 1 ? 'text/event-stream' : 'application/json';
       records.push({

@@ -32,12 +32,18 @@ describe('orangebox run', () => {
 
   it('ends by the signal that ended the child', () => {
     expect(cli(node('process.kill(process.pid, "SIGKILL")'), { cwd }).signal).toBe('SIGKILL');
-    expect(cli(node('process.kill(process.pid, "SIGTERM"); setInterval(() => 0, 1000)'), { cwd }).signal).toBe('SIGTERM');
+    expect(cli(node('process.kill(process.pid, "SIGTERM"); setInterval(() => 0, 1000)'), { cwd }).signal).toBe(
+      'SIGTERM',
+    );
   });
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const)('passes %s on to the child', async (signal) => {
     const script = `process.on(${JSON.stringify(signal)}, () => { console.log('got it'); process.exit(7); }); console.log('ready'); setInterval(() => 0, 1000)`;
-    const child = spawn(process.execPath, [CLI, ...node(script)], { cwd, env: cleanEnv(), stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [CLI, ...node(script)], {
+      cwd,
+      env: cleanEnv(),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let stdout = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       if (!stdout.includes('ready') && text.includes('ready')) child.kill(signal);
@@ -54,12 +60,20 @@ describe('orangebox run', () => {
 
   it('adds the preload to NODE_OPTIONS that are there, for the child alone', () => {
     const register = cli(['path'], { cwd }).stdout.trim();
-    const { stdout } = cli(node('console.log(process.env.NODE_OPTIONS)'), { cwd, env: { NODE_OPTIONS: '--no-deprecation' } });
+    const { stdout } = cli(node('console.log(process.env.NODE_OPTIONS)'), {
+      cwd,
+      env: { NODE_OPTIONS: '--no-deprecation' },
+    });
     expect(stdout).toBe(`--no-deprecation --require ${register}\n`);
   });
 
   it('takes options of the child as the child’s', () => {
-    expect(cli(['run', process.execPath, '-e', 'console.log(process.argv.slice(1).join())', '--', '--json', '--help', '-d'], { cwd }).stdout).toBe('--json,--help,-d\n');
+    expect(
+      cli(
+        ['run', process.execPath, '-e', 'console.log(process.argv.slice(1).join())', '--', '--json', '--help', '-d'],
+        { cwd },
+      ).stdout,
+    ).toBe('--json,--help,-d\n');
   });
 
   it('says what is wrong with a command that cannot run, with the shell’s codes', () => {

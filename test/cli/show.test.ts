@@ -46,11 +46,29 @@ describe('orangebox alone', () => {
 
 describe('ls', () => {
   it('gives one line of tab-separated fields a call off a terminal, newest first', () => {
-    const lines = out('ls').trimEnd().split('\n').map((line) => line.split('\t'));
+    const lines = out('ls')
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'));
     expect(lines).toHaveLength(5);
     expect(new Set(lines.map((fields) => fields.length))).toEqual(new Set([14]));
     const second = lines.find((fields) => run.second.id.startsWith(fields[0] ?? '-'));
-    expect(second).toEqual([run.second.id.slice(0, 6), expect.stringMatching(/^\d{4}-.*Z$/), 'trip-7', '2', 'planner', 'gpt-4o-mini', '200', '2', '812', '64', '340', '2740', '', 'exact']);
+    expect(second).toEqual([
+      run.second.id.slice(0, 6),
+      expect.stringMatching(/^\d{4}-.*Z$/),
+      'trip-7',
+      '2',
+      'planner',
+      'gpt-4o-mini',
+      '200',
+      '2',
+      '812',
+      '64',
+      '340',
+      '2740',
+      '',
+      'exact',
+    ]);
     expect(lines.at(-1)?.[12]).toBe('get_weather ×2');
   });
 
@@ -96,7 +114,9 @@ describe('show', () => {
 
   it('says what to do about a failure', () => {
     const text = out('show', run.failed.id);
-    expect(text).toMatch(/failed {2}401 Unauthorized\n {2}Incorrect API key provided\n {2}invalid_request_error, invalid_api_key\n {2}next: .*API key/);
+    expect(text).toMatch(
+      /failed {2}401 Unauthorized\n {2}Incorrect API key provided\n {2}invalid_request_error, invalid_api_key\n {2}next: .*API key/,
+    );
   });
 
   it('puts a streamed answer together', () => {
@@ -126,8 +146,20 @@ describe('show', () => {
     const { id, trace } = run.second;
     const file = join(cwd, 'second.json');
     expect(out('fetch', id, '-o', file).trim()).toBe(file);
-    const key = (JSON.parse(out('ls', '--json', '--model', 'mini')) as { key: string; trace: { spanId: string } }[]).find((e) => e.trace.spanId === id)?.key ?? '';
-    const references = [id, id.slice(0, 6), id.toUpperCase(), key, key.replace('v1/', 'v1//'), `${trace.traceId}-${id}`, file, './second.json'];
+    const key =
+      (JSON.parse(out('ls', '--json', '--model', 'mini')) as { key: string; trace: { spanId: string } }[]).find(
+        (e) => e.trace.spanId === id,
+      )?.key ?? '';
+    const references = [
+      id,
+      id.slice(0, 6),
+      id.toUpperCase(),
+      key,
+      key.replace('v1/', 'v1//'),
+      `${trace.traceId}-${id}`,
+      file,
+      './second.json',
+    ];
     for (const reference of references) expect(out('show', reference), reference).toContain('Take one to Oslo.');
     expect(out('show', 'last')).toContain('Incorrect API key');
   });
@@ -135,7 +167,11 @@ describe('show', () => {
   it('gives bytes, messages and commands in their own forms', () => {
     expect(out('show', run.streamed.id, '--raw')).toMatch(/^data: \{.*\n\n.*data: \[DONE\]\n\n$/s);
     expect(JSON.parse(out('show', run.first.id, '--raw', '--request'))).toMatchObject({ model: 'gpt-4o-mini' });
-    expect(JSON.parse(out('show', run.first.id, '--json'))).toMatchObject({ schema: 'orangebox.snapshot/1', id: run.first.id, digest: run.first.digest });
+    expect(JSON.parse(out('show', run.first.id, '--json'))).toMatchObject({
+      schema: 'orangebox.snapshot/1',
+      id: run.first.id,
+      digest: run.first.digest,
+    });
     expect(JSON.parse(out('show', run.sessionId, '--json'))).toHaveLength(3);
     const http = out('show', run.second.id, '--http');
     expect(http).toMatch(/^# attempt 1 of 2\nPOST https:\/\/api\.openai\.com\/v1\/chat\/completions HTTP\/1\.1\n/);
@@ -163,7 +199,6 @@ describe('fetch', () => {
 
 /** Text that would act on a terminal or hide from a reader. */
 const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202egpj.exe\u2066\u{e0041}\u200b\rok\u0000';
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
 const ACTS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
 describe('a hostile recording', () => {
@@ -173,19 +208,55 @@ describe('a hostile recording', () => {
     recording.process.serviceName = `svc${HOSTILE}`;
     const call = recording.call({
       url: `https://evil.example/v1/chat/completions?x=${HOSTILE}`,
-      requestHeaders: [['content-type', 'application/json'], [`x-${HOSTILE}`, HOSTILE]],
-      request: { model: `m${HOSTILE}`, messages: [{ role: `user${HOSTILE}`, content: HOSTILE }], tools: [{ type: 'function', function: { name: HOSTILE } }] },
-      responseHeaders: [['content-type', 'application/json'], ['x-y', HOSTILE]],
-      response: chatAnswer({ content: `text ${HOSTILE}`, toolCalls: [{ id: HOSTILE, name: `t${HOSTILE}`, arguments: JSON.stringify({ [HOSTILE]: `${HOSTILE}\n${HOSTILE}` }) }] }),
+      requestHeaders: [
+        ['content-type', 'application/json'],
+        [`x-${HOSTILE}`, HOSTILE],
+      ],
+      request: {
+        model: `m${HOSTILE}`,
+        messages: [{ role: `user${HOSTILE}`, content: HOSTILE }],
+        tools: [{ type: 'function', function: { name: HOSTILE } }],
+      },
+      responseHeaders: [
+        ['content-type', 'application/json'],
+        ['x-y', HOSTILE],
+      ],
+      response: chatAnswer({
+        content: `text ${HOSTILE}`,
+        toolCalls: [
+          { id: HOSTILE, name: `t${HOSTILE}`, arguments: JSON.stringify({ [HOSTILE]: `${HOSTILE}\n${HOSTILE}` }) },
+        ],
+      }),
       session: { id: `s${HOSTILE}`, seq: 1, basis: 'declared', userId: HOSTILE },
       scope: [{ kind: 'agent', name: HOSTILE, id: 'a' }],
       error: { type: HOSTILE, message: HOSTILE, code: HOSTILE },
       earlierAttempts: [{ ending: 'reset', error: { type: HOSTILE, message: HOSTILE } }],
     });
-    recording.tool({ basis: 'wrapped', name: HOSTILE, arguments: HOSTILE, result: HOSTILE, error: { stage: 'done', type: HOSTILE, message: HOSTILE } }, { traceId: call.trace.traceId, parentSpanId: call.id });
+    recording.tool(
+      {
+        basis: 'wrapped',
+        name: HOSTILE,
+        arguments: HOSTILE,
+        result: HOSTILE,
+        error: { stage: 'done', type: HOSTILE, message: HOSTILE },
+      },
+      { traceId: call.trace.traceId, parentSpanId: call.id },
+    );
     recording.write();
     const id = call.id;
-    for (const args of [[], ['--json'], ['ls'], ['ls', '--json'], ['show', id], ['show', id, '--all'], ['show', id, '--json'], ['show', id, '--http'], ['show', id, '--curl'], ['show', call.trace.traceId], ['doctor']]) {
+    for (const args of [
+      [],
+      ['--json'],
+      ['ls'],
+      ['ls', '--json'],
+      ['show', id],
+      ['show', id, '--all'],
+      ['show', id, '--json'],
+      ['show', id, '--http'],
+      ['show', id, '--curl'],
+      ['show', call.trace.traceId],
+      ['doctor'],
+    ]) {
       const result = cli(args, { cwd: place });
       expect(result.stdout + result.stderr, args.join(' ')).not.toMatch(ACTS);
       expect(result.stdout.length, args.join(' ')).toBeGreaterThan(0);
@@ -197,7 +268,10 @@ describe('a hostile recording', () => {
     const place = mkdtempSync(join(tmpdir(), 'obx-cli-huge-'));
     const recording = new Recording(join(place, '.orangebox'));
     const huge = 'a word '.repeat(1_000_000);
-    recording.call({ request: { model: 'm', messages: [{ role: 'user', content: huge }] }, response: chatAnswer({ content: 'short' }) });
+    recording.call({
+      request: { model: 'm', messages: [{ role: 'user', content: huge }] },
+      response: chatAnswer({ content: 'short' }),
+    });
     recording.write();
     const result = cli(['show', 'last'], { cwd: place });
     expect(result.stdout).toContain('short');

@@ -77,6 +77,5 @@ export function cliOnTerminal(args: readonly string[], options: CliOptions & { c
 
 /** Text without colours. */
 export function plain(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences
   return text.replace(/\u001b\[[0-9;]*m/g, '');
 }

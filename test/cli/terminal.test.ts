@@ -37,9 +37,16 @@ describe('in a pipe', () => {
   it('a reader that goes away ends the command quietly', async () => {
     const place = mkdtempSync(join(tmpdir(), 'obx-cli-pipe-'));
     const recording = new Recording(join(place, '.orangebox'));
-    recording.call({ request: { model: 'm', messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }] }, response: {} });
+    recording.call({
+      request: { model: 'm', messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }] },
+      response: {},
+    });
     recording.write();
-    const child = spawn(process.execPath, [CLI, 'show', 'last', '--json'], { cwd: place, env: cleanEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [CLI, 'show', 'last', '--json'], {
+      cwd: place,
+      env: cleanEnv(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let stderr = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
@@ -70,7 +77,10 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const place = mkdtempSync(join(tmpdir(), 'obx-cli-wrap-'));
     const recording = new Recording(join(place, '.orangebox'));
     const call = recording.call({
-      request: { model: 'm', messages: [{ role: 'user', content: 'Lorem ipsum dolor sit amet, consectetur adipiscing elit. '.repeat(20) }] },
+      request: {
+        model: 'm',
+        messages: [{ role: 'user', content: 'Lorem ipsum dolor sit amet, consectetur adipiscing elit. '.repeat(20) }],
+      },
       response: { choices: [{ index: 0, message: { role: 'assistant', content: '世界'.repeat(100) } }] },
     });
     recording.write();
@@ -118,7 +128,10 @@ describe('purge with --yes', () => {
   it('deletes by user and by time, and says how much', () => {
     const place = mkdtempSync(join(tmpdir(), 'obx-cli-purge2-'));
     writeAgentRun(join(place, '.orangebox'));
-    expect(JSON.parse(cli(['purge', '--user', 'mia', '--yes', '--json'], { cwd: place }).stdout)).toMatchObject({ deleted: 3, kept: 0 });
+    expect(JSON.parse(cli(['purge', '--user', 'mia', '--yes', '--json'], { cwd: place }).stdout)).toMatchObject({
+      deleted: 3,
+      kept: 0,
+    });
     expect(cli(['purge', '--before', '150s', '--yes'], { cwd: place }).stdout).toContain('1 recording deleted');
     expect(JSON.parse(cli(['ls', '--json'], { cwd: place }).stdout)).toHaveLength(1);
     expect(cli(['purge', '--before', '1d', '--yes'], { cwd: place }).stdout).toContain('nothing matches');
@@ -142,11 +155,21 @@ describe('doctor', () => {
     const bytes = recording.bytes();
     bytes.write('market', bytes.indexOf('marked answer'));
     recording.write(bytes);
-    const { stdout, code } = cli(['doctor', '--json'], { cwd: place, env: { ORANGEBOX_ENDPIONT: 'x', ORANGEBOX_LEVEL: 'loud' } });
+    const { stdout, code } = cli(['doctor', '--json'], {
+      cwd: place,
+      env: { ORANGEBOX_ENDPIONT: 'x', ORANGEBOX_LEVEL: 'loud' },
+    });
     const checks = JSON.parse(stdout) as { name: string; result: string; message: string; hint?: string }[];
-    expect(checks).toContainEqual(expect.objectContaining({ name: 'drops', result: 'problem', message: 'disk full 3×' }));
+    expect(checks).toContainEqual(
+      expect.objectContaining({ name: 'drops', result: 'problem', message: 'disk full 3×' }),
+    );
     expect(checks.filter((check) => check.result === 'problem').length).toBeGreaterThanOrEqual(2);
-    expect(checks).toContainEqual(expect.objectContaining({ message: 'ORANGEBOX_ENDPIONT means nothing', hint: 'did you mean ORANGEBOX_ENDPOINT?' }));
+    expect(checks).toContainEqual(
+      expect.objectContaining({
+        message: 'ORANGEBOX_ENDPIONT means nothing',
+        hint: 'did you mean ORANGEBOX_ENDPOINT?',
+      }),
+    );
     expect(checks.some((check) => check.message.includes('ORANGEBOX_LEVEL'))).toBe(true);
     expect(code).toBe(1);
     rmSync(place, { recursive: true });

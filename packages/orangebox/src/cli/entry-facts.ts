@@ -8,7 +8,8 @@ export function nameOf(entry: StoredEntry): string {
   if (entry.tool !== undefined) return escapeLine(`⚒ ${entry.tool.name}`);
   const model = entry.summary?.model;
   if (model !== undefined) return escapeLine(model);
-  if (entry.request !== undefined) return escapeLine(`${entry.request.method} ${entry.request.url.replace(/^https?:\/\//, '')}`);
+  if (entry.request !== undefined)
+    return escapeLine(`${entry.request.method} ${entry.request.url.replace(/^https?:\/\//, '')}`);
   return entry.summary?.operation === undefined ? '' : escapeLine(entry.summary.operation);
 }
 

@@ -60,7 +60,9 @@ export function isDirectory(path: string): boolean {
 /** The error of a command that needs recordings where there are none. */
 export function nothingRecorded(context: CommandContext, located: Located): OrangeboxError {
   const where =
-    located.basis === 'default' ? `in ${escapeLine(context.cwd)} or above it` : `at ${escapeLine(located.dir)} (${located.basis})`;
+    located.basis === 'default'
+      ? `in ${escapeLine(context.cwd)} or above it`
+      : `at ${escapeLine(located.dir)} (${located.basis})`;
   return new OrangeboxError('OBX_DIR_NOT_FOUND', `no recordings ${where}`, {
     hint: 'record a program with: npx orangebox run -- node app.js',
   });

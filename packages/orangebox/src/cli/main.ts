@@ -52,7 +52,10 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
     .allowExcessArguments()
-    .addHelpText('after', '\nExit codes: 0 ok, 1 difference or finding, 2 usage, 3 not found, 4 damaged, 5 unreadable, 6 refused, 7 network.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 ok, 1 difference or finding, 2 usage, 3 not found, 4 damaged, 5 unreadable, 6 refused, 7 network.',
+    )
     .action(async (options: { json?: boolean }, command: Command) => {
       const [word] = command.args;
       if (word !== undefined) throw unknownCommand(word, program);

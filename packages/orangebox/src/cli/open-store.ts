@@ -41,7 +41,10 @@ export async function openStore(context: CommandContext, options: { orEmpty?: bo
 
 function openNamed(context: CommandContext, named: string): SnapshotStore {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(named)) {
-    throw usage(`ORANGEBOX_STORE names ${escapeLine(named)}, and this release reads directories only`, 'name a directory, or unset it');
+    throw usage(
+      `ORANGEBOX_STORE names ${escapeLine(named)}, and this release reads directories only`,
+      'name a directory, or unset it',
+    );
   }
   const dir = resolve(context.cwd, named);
   if (!isDirectory(dir)) {
@@ -54,11 +57,7 @@ function openNamed(context: CommandContext, named: string): SnapshotStore {
 
 /** Looks a reference up. */
 export async function lookUp(context: CommandContext, text: string, store: SnapshotStore): Promise<ResolvedReference> {
-  return withProgress(
-    context.terminal,
-    () => 'looking it up',
-    resolveReference(text, { store, cwd: context.cwd }),
-  );
+  return withProgress(context.terminal, () => 'looking it up', resolveReference(text, { store, cwd: context.cwd }));
 }
 
 /** Looks up a reference that must be one call, and loads it. */

@@ -24,7 +24,10 @@ export function parseCount(text: string, what: string, min: number, max: number 
   const n = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!(n >= min && n <= max)) {
     const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
-    throw usage(`${what} must be a whole number ${range}, not "${escapeLine(text)}"`, `for example ${Math.max(min, 10)}`);
+    throw usage(
+      `${what} must be a whole number ${range}, not "${escapeLine(text)}"`,
+      `for example ${Math.max(min, 10)}`,
+    );
   }
   return n;
 }

@@ -13,7 +13,9 @@ export async function withProgress<T>(terminal: Terminal, label: () => string, w
     if (Date.now() - startedMs < 1000) return;
     shown = true;
     const seconds = Math.round((Date.now() - startedMs) / 1000);
-    process.stderr.write(`\r\x1b[K${FRAMES[frame++ % FRAMES.length]} ${label()} ${terminal.errorColors.dim(`${seconds}s`)}`);
+    process.stderr.write(
+      `\r\x1b[K${FRAMES[frame++ % FRAMES.length]} ${label()} ${terminal.errorColors.dim(`${seconds}s`)}`,
+    );
   }, 120);
   timer.unref();
   try {

@@ -2,7 +2,13 @@ import { expect, it } from 'vitest';
 import { parseReports } from './run-report.ts';
 
 it('sums the reports of several processes and passes over what is none', () => {
-  const text = ['{"recorded":2,"hosts":["a.example"]}', 'garbage', '{"recorded":1,"hosts":["b.example","a.example"]}', '[]', ''].join('\n');
+  const text = [
+    '{"recorded":2,"hosts":["a.example"]}',
+    'garbage',
+    '{"recorded":1,"hosts":["b.example","a.example"]}',
+    '[]',
+    '',
+  ].join('\n');
   expect(parseReports(text)).toEqual({ recorded: 3, hosts: ['a.example', 'b.example'] });
 });
 

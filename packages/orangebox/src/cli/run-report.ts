@@ -32,7 +32,7 @@ export function saveLastRun(context: CommandContext, report: RunReport): void {
   try {
     const { dir, exists } = locate(context);
     if (!exists) return;
-    writeFileSync(join(dir, LAST_RUN_FILE), JSON.stringify({ ...report, endedAtMs: context.nowMs }), { mode: 0o600 });
+    writeFileSync(join(dir, LAST_RUN_FILE), JSON.stringify({ ...report, endedAtMs: Date.now() }), { mode: 0o600 });
   } catch {
     // Only a convenience: the run itself must end as the program ended.
   }

@@ -11,7 +11,12 @@ import { penFor } from '../show/pen.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 
 /** Compares two calls; exit code 1 when they are different. */
-export async function diff(context: CommandContext, a: string, b: string, options: { json?: boolean }): Promise<number> {
+export async function diff(
+  context: CommandContext,
+  a: string,
+  b: string,
+  options: { json?: boolean },
+): Promise<number> {
   const { terminal } = context;
   const { store } = await openStore(context, { orEmpty: true });
   try {

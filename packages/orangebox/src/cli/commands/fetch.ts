@@ -18,7 +18,11 @@ export interface FetchOptions {
 }
 
 /** Writes the snapshot to `-o`, `-` for standard output, by default `<ref>.snapshot.json` here. */
-export async function fetchSnapshot(context: CommandContext, reference: string, options: FetchOptions): Promise<number> {
+export async function fetchSnapshot(
+  context: CommandContext,
+  reference: string,
+  options: FetchOptions,
+): Promise<number> {
   const { store } = await openStore(context, { orEmpty: true });
   const { entry, snapshot } = await loadOne(context, reference, store);
   await store.close();
@@ -85,8 +89,12 @@ function writeError(error: unknown, path: string): OrangeboxError {
       hint: 'name another file with -o, or overwrite it with --force',
     });
   }
-  return new OrangeboxError('OBX_FILE_NOT_WRITABLE', `${escapeLine(path)} cannot be written (${code ?? String(error)})`, {
-    hint: 'name another place with -o',
-    cause: error,
-  });
+  return new OrangeboxError(
+    'OBX_FILE_NOT_WRITABLE',
+    `${escapeLine(path)} cannot be written (${code ?? String(error)})`,
+    {
+      hint: 'name another place with -o',
+      cause: error,
+    },
+  );
 }

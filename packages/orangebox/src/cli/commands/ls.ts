@@ -60,20 +60,44 @@ function writeTable(context: CommandContext, entries: readonly StoredEntry[]): v
     { title: 'session', dropFirst: 7, cell: sessionOf, shrinkTo: 8 },
     { title: '#', dropFirst: 3, cell: placeOf, align: 'right', paint: c.dim },
     { title: 'step', dropFirst: 4, cell: scopeOf, shrinkTo: 8 },
-    { title: 'model', cell: nameOf, shrinkTo: 12, paint: (text, e) => (e.tool === undefined ? c.bold(text) : c.magenta(text)) },
-    { title: 'status', cell: outcomeOf, shrinkTo: 6, paint: (text, e) => (hasFailed(e) ? c.red(text) : e.status === 'open' ? c.cyan(text) : c.green(text)) },
-    { title: 'tries', dropFirst: 2, cell: (e) => ((e.summary?.attempts ?? 1) > 1 ? String(e.summary?.attempts) : ''), align: 'right' },
+    {
+      title: 'model',
+      cell: nameOf,
+      shrinkTo: 12,
+      paint: (text, e) => (e.tool === undefined ? c.bold(text) : c.magenta(text)),
+    },
+    {
+      title: 'status',
+      cell: outcomeOf,
+      shrinkTo: 6,
+      paint: (text, e) => (hasFailed(e) ? c.red(text) : e.status === 'open' ? c.cyan(text) : c.green(text)),
+    },
+    {
+      title: 'tries',
+      dropFirst: 2,
+      cell: (e) => ((e.summary?.attempts ?? 1) > 1 ? String(e.summary?.attempts) : ''),
+      align: 'right',
+    },
     { title: 'in', dropFirst: 5, cell: (e) => count(e.summary?.inputTokens), align: 'right' },
     { title: 'out', dropFirst: 6, cell: (e) => count(e.summary?.outputTokens), align: 'right' },
     { title: 'first', dropFirst: 1, cell: firstOf, align: 'right', paint: c.dim },
     { title: 'total', cell: totalOf, align: 'right' },
     { title: 'tools', dropFirst: 8, cell: toolsOf, shrinkTo: 8, paint: c.magenta },
-    { title: 'kept', cell: keptOf, shrinkTo: 7, paint: (text, e) => (e.status === 'lost' ? c.red(text) : e.fidelity.level === 'exact' ? c.dim(text) : c.yellow(text)) },
+    {
+      title: 'kept',
+      cell: keptOf,
+      shrinkTo: 7,
+      paint: (text, e) =>
+        e.status === 'lost' ? c.red(text) : e.fidelity.level === 'exact' ? c.dim(text) : c.yellow(text),
+    },
   ];
   const lines = renderTable(entries, columns, { width: context.terminal.width, header: c.dim });
   for (const line of lines) context.terminal.line(line);
   const ref = entries.find((entry) => entry.kind === 'llm')?.ref;
-  if (ref !== undefined) writeNext(context.terminal, [[`orangebox show ${ref}`, 'a call as a conversation; a session or trace id shows its calls']]);
+  if (ref !== undefined)
+    writeNext(context.terminal, [
+      [`orangebox show ${ref}`, 'a call as a conversation; a session or trace id shows its calls'],
+    ]);
 }
 
 function count(tokens: number | undefined): string {
@@ -106,7 +130,9 @@ function fields(entry: StoredEntry): string[] {
     String(summary?.inputTokens ?? ''),
     String(summary?.outputTokens ?? ''),
     firstNano === undefined ? '' : String(Math.round(Number(firstNano) / 1e6)),
-    entry.status === 'open' ? '' : String(Math.round(millisecondsBetween(entry.time.startUnixNano, entry.time.endUnixNano))),
+    entry.status === 'open'
+      ? ''
+      : String(Math.round(millisecondsBetween(entry.time.startUnixNano, entry.time.endUnixNano))),
     toolsOf(entry),
     keptOf(entry),
   ];

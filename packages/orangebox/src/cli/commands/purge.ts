@@ -26,7 +26,10 @@ export async function purge(context: CommandContext, options: PurgeOptions): Pro
   if (options.user !== undefined) filter.userId = options.user;
   if (options.before !== undefined) filter.untilUnixMs = parseTime(options.before, context.nowMs);
   if (Object.keys(filter).length === 0) {
-    throw usage('purge needs to know what to delete', 'name it with --session ID, --user ID or --before TIME (30d, 2026-03-01)');
+    throw usage(
+      'purge needs to know what to delete',
+      'name it with --session ID, --user ID or --before TIME (30d, 2026-03-01)',
+    );
   }
   const { store, located } = await openStore(context);
   try {
@@ -56,7 +59,9 @@ export async function purge(context: CommandContext, options: PurgeOptions): Pro
     } else {
       terminal.line(`${plural(result.deleted, 'recording')} deleted, ${formatBytes(result.freedBytes)} freed`);
       if (result.kept.length > 0) {
-        terminal.line(`${plural(result.kept.length, 'recording')} kept: a running program still writes that file; try again when it has ended`);
+        terminal.line(
+          `${plural(result.kept.length, 'recording')} kept: a running program still writes that file; try again when it has ended`,
+        );
       }
     }
     return result.kept.length > 0 ? EXIT.finding : EXIT.ok;

@@ -24,13 +24,15 @@ export interface ReplayOptions {
 
 /** Replays one call, or serves what the reference names. */
 export async function replay(context: CommandContext, reference: string, options: ReplayOptions): Promise<number> {
-  if (options.port !== undefined && options.serve !== true) throw usage('--port goes with --serve', 'orangebox replay REF --serve --port 8080');
+  if (options.port !== undefined && options.serve !== true)
+    throw usage('--port goes with --serve', 'orangebox replay REF --serve --port 8080');
   const { store } = await openStore(context, { orEmpty: true });
   try {
     if (options.serve === true) return await serve(context, reference, options, store);
     const { entry, snapshot, store: owner } = await loadOne(context, reference, store);
     const via = options.via ?? 'auto';
-    if (via !== 'auto' && via !== 'sdk' && via !== 'fetch') throw usage(`there is no client "${escapeLine(via)}"`, '--via takes auto, sdk or fetch');
+    if (via !== 'auto' && via !== 'sdk' && via !== 'fetch')
+      throw usage(`there is no client "${escapeLine(via)}"`, '--via takes auto, sdk or fetch');
     const result = await withProgress(
       context.terminal,
       () => 'replaying',
@@ -80,7 +82,11 @@ function report(context: CommandContext, ref: string, snapshot: Snapshot, result
   const match = MATCH_WORDS[result.requestMatch];
   terminal.line(`  ${result.requestMatch === 'different' ? c.yellow(match) : match}`);
   const sockets = result.refusedSockets;
-  terminal.line(sockets === 0 ? `  ${c.dim('no outgoing socket')}` : `  ${c.red(`${plural(sockets, 'socket')} refused: something tried to reach the network`)}`);
+  terminal.line(
+    sockets === 0
+      ? `  ${c.dim('no outgoing socket')}`
+      : `  ${c.red(`${plural(sockets, 'socket')} refused: something tried to reach the network`)}`,
+  );
   terminal.line();
   renderOutcome(pen, snapshot, result);
 }
@@ -93,7 +99,8 @@ function renderOutcome(pen: Pen, snapshot: Snapshot, result: RecordedReplay): vo
     writeText(pen, facts.message, '  ');
     return;
   }
-  if (result.events !== undefined && result.events.length > 0) pen.line(c.dim(`  ${plural(result.events.length, 'event')} streamed`));
+  if (result.events !== undefined && result.events.length > 0)
+    pen.line(c.dim(`  ${plural(result.events.length, 'event')} streamed`));
   // The bytes are the recorded ones, so the conversation view of the recording is what the client was told.
   const { response } = withViews(snapshot, decodeContent);
   if (response !== undefined && response.choices.length > 0) {
@@ -104,7 +111,12 @@ function renderOutcome(pen: Pen, snapshot: Snapshot, result: RecordedReplay): vo
   else if (result.result !== undefined) writeText(pen, safeJson(result.result, 2), '  ');
 }
 
-async function serve(context: CommandContext, reference: string, options: ReplayOptions, store: SnapshotStore): Promise<number> {
+async function serve(
+  context: CommandContext,
+  reference: string,
+  options: ReplayOptions,
+  store: SnapshotStore,
+): Promise<number> {
   const { terminal } = context;
   const port = options.port === undefined ? undefined : parseCount(options.port, '--port', 0, 65535);
   const resolved = await lookUp(context, reference, store);
@@ -115,7 +127,8 @@ async function serve(context: CommandContext, reference: string, options: Replay
     onRequest: (event) => {
       const c = terminal.errorColors;
       const head = `${escapeLine(event.method)} ${escapeLine(event.path)}`;
-      if (event.kind === 'served') terminal.note(`${c.green('served')} ${head} ${c.dim(`from ${event.spanId.slice(0, 8)}, ${event.rung}`)}`);
+      if (event.kind === 'served')
+        terminal.note(`${c.green('served')} ${head} ${c.dim(`from ${event.spanId.slice(0, 8)}, ${event.rung}`)}`);
       else terminal.note(`${c.red('missed')} ${head} ${c.dim(escapeLine(event.reason))}`);
     },
   });
@@ -131,7 +144,8 @@ async function serve(context: CommandContext, reference: string, options: Replay
   await interrupted();
   const stats = server.stats();
   await server.close();
-  if (terminal.errorInteractive) terminal.note(`\n${stats.served} served, ${stats.remaining} never asked for, ${stats.misses} missed`);
+  if (terminal.errorInteractive)
+    terminal.note(`\n${stats.served} served, ${stats.remaining} never asked for, ${stats.misses} missed`);
   return stats.misses > 0 ? EXIT.finding : EXIT.ok;
 }
 

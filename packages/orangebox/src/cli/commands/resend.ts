@@ -31,7 +31,11 @@ interface Compared {
 }
 
 /** Sends the recorded request N times after asking, and compares each answer. Exit code 1 where one is different. */
-export async function resendCommand(context: CommandContext, reference: string, options: ResendCommandOptions): Promise<number> {
+export async function resendCommand(
+  context: CommandContext,
+  reference: string,
+  options: ResendCommandOptions,
+): Promise<number> {
   const { terminal } = context;
   const n = options.number === undefined ? 1 : parseCount(options.number, '-n', 1, 1000);
   const { store } = await openStore(context, { orEmpty: true });
@@ -48,11 +52,16 @@ export async function resendCommand(context: CommandContext, reference: string, 
       confirm: (plan) => agree(context, plan, options),
       onResult: () => void done++,
     });
-    const result = await withProgress(terminal, () => (n === 1 ? 'waiting for the answer' : `${done} of ${n} answered`), sending);
+    const result = await withProgress(
+      terminal,
+      () => (n === 1 ? 'waiting for the answer' : `${done} of ${n} answered`),
+      sending,
+    );
     const compared: Compared[] = [];
     for (const call of result.calls) compared.push({ call, comparison: await compare(snapshot, call.snapshot) });
     const kept = options.keep === false || owner.kind === 'memory' ? [] : await keep(owner, result.calls);
-    if (options.json === true) terminal.line(safeJson({ plan: result.plan, calls: compared.map((c, i) => jsonOf(c, kept[i])) }, 2));
+    if (options.json === true)
+      terminal.line(safeJson({ plan: result.plan, calls: compared.map((c, i) => jsonOf(c, kept[i])) }, 2));
     else await report(context, entry.ref, compared, kept);
     return exitCode(snapshot, compared);
   } finally {
@@ -61,7 +70,12 @@ export async function resendCommand(context: CommandContext, reference: string, 
 }
 
 function jsonOf({ call, comparison }: Compared, key: string | undefined): object {
-  return { spanId: call.snapshot.trace.spanId, ...(key === undefined ? {} : { key }), comparison, snapshot: withViews(call.snapshot, decodeContent) };
+  return {
+    spanId: call.snapshot.trace.spanId,
+    ...(key === undefined ? {} : { key }),
+    comparison,
+    snapshot: withViews(call.snapshot, decodeContent),
+  };
 }
 
 /** Shows what would be sent, and asks. */
@@ -79,12 +93,15 @@ function writePlan(context: CommandContext, plan: ResendPlan): void {
   const { terminal } = context;
   const c = terminal.errorColors;
   const model = plan.model === undefined ? '' : `, model ${plan.model}`;
-  terminal.note(`${c.bold(escapeLine(`${plan.method} ${plan.url}`))}${escapeLine(model)}, ${formatBytes(plan.bodySizeBytes)}`);
+  terminal.note(
+    `${c.bold(escapeLine(`${plan.method} ${plan.url}`))}${escapeLine(model)}, ${formatBytes(plan.bodySizeBytes)}`,
+  );
   if (plan.credential === undefined) terminal.note(c.dim('  no credential goes along'));
   else terminal.note(c.dim(escapeLine(`  ${plan.credential.header} from $${plan.credential.variable}`)));
   if (plan.renewed.length > 0) terminal.note(c.dim(escapeLine(`  renewed: ${plan.renewed.join(', ')}`)));
   if (plan.dropped.length > 0) terminal.note(c.dim(escapeLine(`  left out: ${plan.dropped.join(', ')}`)));
-  if (plan.effects.length > 0) terminal.note(c.yellow(escapeLine(`  effects on the server: ${plan.effects.join(', ')}`)));
+  if (plan.effects.length > 0)
+    terminal.note(c.yellow(escapeLine(`  effects on the server: ${plan.effects.join(', ')}`)));
 }
 
 /** Keeps the new calls, so that they can be shown and compared later. */
@@ -94,14 +111,22 @@ async function keep(store: SnapshotStore, calls: readonly ResentCall[]): Promise
   return keys;
 }
 
-async function report(context: CommandContext, ref: string, compared: readonly Compared[], kept: readonly string[]): Promise<void> {
+async function report(
+  context: CommandContext,
+  ref: string,
+  compared: readonly Compared[],
+  kept: readonly string[],
+): Promise<void> {
   const { terminal } = context;
   const c = terminal.colors;
   const pen = penFor(terminal);
   for (const [i, { call, comparison }] of compared.entries()) {
     const { snapshot } = call;
     const exchange = snapshot.exchanges.at(-1);
-    const status = exchange?.response === undefined ? (exchange?.ending.replaceAll('_', ' ') ?? '') : String(exchange.response.status);
+    const status =
+      exchange?.response === undefined
+        ? (exchange?.ending.replaceAll('_', ' ') ?? '')
+        : String(exchange.response.status);
     const took = formatDuration(millisecondsBetween(snapshot.time.startUnixNano, snapshot.time.endUnixNano));
     const number = compared.length > 1 ? `${i + 1}  ` : '';
     const name = kept[i] === undefined ? 'resent' : snapshot.trace.spanId.slice(0, 8);
@@ -134,6 +159,7 @@ async function writeNoise(pen: Pen, compared: readonly Compared[]): Promise<void
 
 function exitCode(original: Snapshot, compared: readonly Compared[]): number {
   const hadAnswer = original.exchanges.at(-1)?.response !== undefined;
-  if (hadAnswer && compared.some(({ call }) => call.snapshot.exchanges.at(-1)?.response === undefined)) return EXIT.network;
+  if (hadAnswer && compared.some(({ call }) => call.snapshot.exchanges.at(-1)?.response === undefined))
+    return EXIT.network;
   return compared.some(({ comparison }) => comparison.verdict === 'different') ? EXIT.finding : EXIT.ok;
 }

@@ -17,7 +17,8 @@ const FROM_KEYBOARD: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
 /** Runs the command with the preload and ends as it ended: same exit code, or same signal. */
 export async function run(context: CommandContext, command: readonly string[]): Promise<number> {
   const [program, ...args] = command;
-  if (program === undefined) throw new OrangeboxError('OBX_CLI_USAGE', 'no command to run', { hint: 'orangebox run -- node app.js' });
+  if (program === undefined)
+    throw new OrangeboxError('OBX_CLI_USAGE', 'no command to run', { hint: 'orangebox run -- node app.js' });
   const { terminal, env } = context;
   const report = makeReportFile();
   try {
@@ -36,7 +37,8 @@ export async function run(context: CommandContext, command: readonly string[]): 
     });
     const stop = passSignals((signal) => void child.kill(signal), process.stdin.isTTY === true);
     child.once('spawn', () => {
-      if (terminal.errorInteractive) note(context, `recording to ${escapeLine(context.dir ?? env.dir ?? DEFAULT_DIRECTORY)}`);
+      if (terminal.errorInteractive)
+        note(context, `recording to ${escapeLine(context.dir ?? env.dir ?? DEFAULT_DIRECTORY)}`);
     });
     const { code, signal } = await ended.finally(stop);
     const result = report.read();

@@ -32,7 +32,8 @@ const LOOK_BACK = 12;
 export async function show(context: CommandContext, reference: string, options: ShowOptions): Promise<number> {
   const forms = (['raw', 'json', 'http', 'curl'] as const).filter((form) => options[form] === true);
   if (forms.length > 1) throw usage(`--${forms[0]} and --${forms[1]} exclude each other`, 'choose one form');
-  if (options.request === true && options.raw !== true) throw usage('--request goes with --raw', 'orangebox show REF --raw --request');
+  if (options.request === true && options.raw !== true)
+    throw usage('--request goes with --raw', 'orangebox show REF --raw --request');
   const { store } = await openStore(context, { orEmpty: true });
   try {
     const [form] = forms;

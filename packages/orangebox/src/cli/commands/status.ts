@@ -95,7 +95,9 @@ async function gather(context: CommandContext): Promise<State> {
 function writeState(context: CommandContext, state: State): void {
   const { terminal, nowMs } = context;
   const c = terminal.colors;
-  terminal.line(`${c.bold('orangebox')}  ${escapeLine(state.dir)}  ${c.dim(`${formatBytes(state.sizeBytes)} in ${plural(state.files, 'file')}`)}`);
+  terminal.line(
+    `${c.bold('orangebox')}  ${escapeLine(state.dir)}  ${c.dim(`${formatBytes(state.sizeBytes)} in ${plural(state.files, 'file')}`)}`,
+  );
   terminal.line();
   if (state.newest === undefined) terminal.line('  nothing is recorded yet');
   else {
@@ -111,7 +113,9 @@ function writeState(context: CommandContext, state: State): void {
     ];
     terminal.line(`  ${counts.filter((part) => part !== '').join(' · ')}`);
     terminal.line(
-      c.dim(`  ${formatCount(state.inputTokens)} tokens in, ${formatCount(state.outputTokens)} out · the newest ${agoText(state.newest.time.startUnixNano, nowMs)}`),
+      c.dim(
+        `  ${formatCount(state.inputTokens)} tokens in, ${formatCount(state.outputTokens)} out · the newest ${agoText(state.newest.time.startUnixNano, nowMs)}`,
+      ),
     );
   }
   writeProblems(context, state);
@@ -133,7 +137,9 @@ function writeProblems(context: CommandContext, state: State): void {
   }
   if (state.problems.length > 0) {
     terminal.line();
-    terminal.line(`  ${c.yellow(plural(state.problems.length, 'problem'))} in the files: ${escapeLine(state.problems[0]?.message ?? '')}`);
+    terminal.line(
+      `  ${c.yellow(plural(state.problems.length, 'problem'))} in the files: ${escapeLine(state.problems[0]?.message ?? '')}`,
+    );
     terminal.line(`                ${c.cyan('orangebox doctor')}`);
   }
 }
@@ -148,10 +154,14 @@ function writeUnrecognised(context: CommandContext, state: State): void {
   const [first] = run.hosts;
   if (first === undefined) {
     terminal.line('  the last orangebox run saw no HTTP request at all');
-    terminal.line(c.dim('  traffic over HTTP/2, WebSockets or a native client does not pass the seams that are recorded'));
+    terminal.line(
+      c.dim('  traffic over HTTP/2, WebSockets or a native client does not pass the seams that are recorded'),
+    );
     return;
   }
-  terminal.line(`  the last orangebox run recognised no LLM call; it talked to ${run.hosts.slice(0, 8).map(escapeLine).join(', ')}`);
+  terminal.line(
+    `  the last orangebox run recognised no LLM call; it talked to ${run.hosts.slice(0, 8).map(escapeLine).join(', ')}`,
+  );
   terminal.line('  if one of them is a model server, record it with:');
   terminal.line(`  ${c.cyan(`ORANGEBOX_INCLUDE=${includePattern(first)} npx orangebox run -- COMMAND`)}`);
 }

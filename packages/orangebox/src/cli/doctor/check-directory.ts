@@ -45,15 +45,30 @@ async function checkPermissions(dir: string): Promise<Check> {
   const [firstForeign] = foreign;
   if (firstForeign !== undefined) {
     const hint = 'the owner can read your conversations; remove what is not yours, or name another directory';
-    return { name, result: 'problem', message: `${plural(foreign.length, 'path')} of another user, first ${firstForeign}`, hint };
+    return {
+      name,
+      result: 'problem',
+      message: `${plural(foreign.length, 'path')} of another user, first ${firstForeign}`,
+      hint,
+    };
   }
   if (open.length > 0) {
     const hint = `chmod -R go= ${dir}`;
-    return { name, result: 'warning', message: `others can read ${plural(open.length, 'path')}, first ${open[0]}`, hint };
+    return {
+      name,
+      result: 'warning',
+      message: `others can read ${plural(open.length, 'path')}, first ${open[0]}`,
+      hint,
+    };
   }
   const ignored = names.includes('.gitignore');
   if (!ignored) {
-    return { name, result: 'warning', message: 'only you can read it, but git would take it in', hint: `echo '*' > ${join(dir, '.gitignore')}` };
+    return {
+      name,
+      result: 'warning',
+      message: 'only you can read it, but git would take it in',
+      hint: `echo '*' > ${join(dir, '.gitignore')}`,
+    };
   }
   return { name, result: 'ok', message: 'only you can read it; git leaves it out' };
 }

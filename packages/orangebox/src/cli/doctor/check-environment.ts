@@ -35,17 +35,32 @@ const MODES = {
 /** Checks the environment variables. */
 export function checkEnvironment(context: CommandContext): Check[] {
   const warnings: string[] = [];
-  const config = readConfig(context.env.all, (_variable, message) => warnings.push(message), () => context.cwd);
+  const config = readConfig(
+    context.env.all,
+    (_variable, message) => warnings.push(message),
+    () => context.cwd,
+  );
   const checks: Check[] = warnings.map((message) => ({ name: 'setting', result: 'warning', message }));
   for (const name of Object.keys(context.env.recording)) {
     if (KNOWN.includes(name)) continue;
     const near = nearest(name, KNOWN);
     const message = `${name} means nothing`;
-    checks.push({ name: 'setting', result: 'warning', message, ...(near === undefined ? {} : { hint: `did you mean ${near}?` }) });
+    checks.push({
+      name: 'setting',
+      result: 'warning',
+      message,
+      ...(near === undefined ? {} : { hint: `did you mean ${near}?` }),
+    });
   }
-  if (config.level === 'off') checks.push({ name: 'mode', result: 'warning', message: 'ORANGEBOX_LEVEL=off: a program started here is not recorded' });
+  if (config.level === 'off')
+    checks.push({
+      name: 'mode',
+      result: 'warning',
+      message: 'ORANGEBOX_LEVEL=off: a program started here is not recorded',
+    });
   else {
-    const hint = config.mode === 'metadata' && config.level !== 'metadata' ? 'ORANGEBOX_DIR turns local keeping on' : undefined;
+    const hint =
+      config.mode === 'metadata' && config.level !== 'metadata' ? 'ORANGEBOX_DIR turns local keeping on' : undefined;
     checks.push({ name: 'mode', result: 'ok', message: MODES[config.mode], ...(hint === undefined ? {} : { hint }) });
   }
   const { otel } = config;
@@ -59,7 +74,12 @@ export function checkEnvironment(context: CommandContext): Check[] {
   checks.push({ name: 'spans', result: 'ok', message: spans });
   if (otel.attributeValueLimit !== undefined && otel.attributeValueLimit < 80) {
     const hint = 'a snapshot key takes 83 characters; raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT';
-    checks.push({ name: 'spans', result: 'warning', message: `attribute values are cut at ${otel.attributeValueLimit} characters`, hint });
+    checks.push({
+      name: 'spans',
+      result: 'warning',
+      message: `attribute values are cut at ${otel.attributeValueLimit} characters`,
+      hint,
+    });
   }
   return checks;
 }

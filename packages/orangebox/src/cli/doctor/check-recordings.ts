@@ -27,7 +27,8 @@ export async function checkRecordings(context: CommandContext): Promise<Check[]>
     if (entry.shipped === true) shipped++;
     else if (entry.key !== undefined && entry.status === 'stored') unshipped.push(entry);
     const start = Number(BigInt(entry.time.startUnixNano) / 1_000_000n);
-    if (start > context.nowMs + CLOCK_SLACK_MS || BigInt(entry.time.endUnixNano) < BigInt(entry.time.startUnixNano)) ahead.push(entry);
+    if (start > context.nowMs + CLOCK_SLACK_MS || BigInt(entry.time.endUnixNano) < BigInt(entry.time.startUnixNano))
+      ahead.push(entry);
   }
   const problems = await store.problems();
   const writer = newest === undefined ? undefined : await checkNewest(store, newest);
@@ -41,7 +42,8 @@ export async function checkRecordings(context: CommandContext): Promise<Check[]>
     message: `${problem.location}: ${problem.message} [${problem.code}]`,
     ...(problem.hint === undefined ? {} : { hint: problem.hint }),
   }));
-  if (problems.length === 0) checks.push({ name: 'files', result: 'ok', message: `${plural(stored, 'snapshot')} readable` });
+  if (problems.length === 0)
+    checks.push({ name: 'files', result: 'ok', message: `${plural(stored, 'snapshot')} readable` });
   checks.push(
     lost.length === 0
       ? { name: 'lost', result: 'ok', message: 'no promised snapshot is missing' }
@@ -68,7 +70,12 @@ async function checkNewest(store: SnapshotStore, entry: StoredEntry): Promise<Ch
     return { name, result: 'ok', message };
   } catch (error) {
     if (!(error instanceof OrangeboxError)) throw error;
-    return { name, result: 'problem', message: `${entry.ref}: ${error.message}`, ...(error.hint === undefined ? {} : { hint: error.hint }) };
+    return {
+      name,
+      result: 'problem',
+      message: `${entry.ref}: ${error.message}`,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    };
   }
 }
 
@@ -84,7 +91,12 @@ function clockCheck(ahead: readonly StoredEntry[]): Check {
   const [first] = ahead;
   if (first === undefined) return { name, result: 'ok', message: 'no recording is from the future' };
   const hint = 'the clock of this machine or of the recording one is off, or was set meanwhile';
-  return { name, result: 'warning', message: `${plural(ahead.length, 'recording')} with impossible times, first ${first.ref}`, hint };
+  return {
+    name,
+    result: 'warning',
+    message: `${plural(ahead.length, 'recording')} with impossible times, first ${first.ref}`,
+    hint,
+  };
 }
 
 function shippingCheck(unshipped: readonly StoredEntry[], shipped: number): Check {

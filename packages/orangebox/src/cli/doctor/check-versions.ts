@@ -47,7 +47,12 @@ function checkPreload(): Check {
   } catch {
     // Resolving fails where the file is missing.
   }
-  return { name: 'preload', result: 'problem', message: 'orangebox/register is not there', hint: 'install orangebox again' };
+  return {
+    name: 'preload',
+    result: 'problem',
+    message: 'orangebox/register is not there',
+    hint: 'install orangebox again',
+  };
 }
 
 /** Version of a package as a program in this directory would get it; read from the file, nothing is loaded. */

@@ -6,8 +6,10 @@ export function adviceFor(ending: Ending, status: number | undefined, code: stri
   const byEnding = ENDING_ADVICE[ending];
   if (byEnding !== undefined) return byEnding;
   if (status === undefined || status < 400) return undefined;
-  if (code === 'insufficient_quota') return 'the account has no quota left; waiting will not help, its billing page will';
-  if (code === 'context_length_exceeded') return 'the conversation is too long for the model: shorten it or take a model with a larger window';
+  if (code === 'insufficient_quota')
+    return 'the account has no quota left; waiting will not help, its billing page will';
+  if (code === 'context_length_exceeded')
+    return 'the conversation is too long for the model: shorten it or take a model with a larger window';
   return STATUS_ADVICE[status] ?? (status >= 500 ? STATUS_ADVICE[500] : STATUS_ADVICE[400]);
 }
 

@@ -13,7 +13,8 @@ import { writeText } from './text-block.ts';
 export function renderAttempts(pen: Pen, snapshot: Snapshot): void {
   if (snapshot.exchanges.length < 2) return;
   const c = pen.colors;
-  const basis = snapshot.attemptsBasis === 'inferred' ? c.dim('  (joined by rule: the client sends no retry counter)') : '';
+  const basis =
+    snapshot.attemptsBasis === 'inferred' ? c.dim('  (joined by rule: the client sends no retry counter)') : '';
   pen.line(`${c.cyan('▌')}${c.bold('attempts')}${basis}`);
   for (const [i, exchange] of snapshot.exchanges.entries()) {
     const before = snapshot.exchanges[i - 1];
@@ -25,7 +26,8 @@ export function renderAttempts(pen: Pen, snapshot: Snapshot): void {
     const paint = isFailure(exchange) ? c.red : c.green;
     const reason = isFailure(exchange) ? reasonOf(exchange) : '';
     const why = reason === '' ? '' : `  ${escapeLine(reason.slice(0, 160))}`;
-    const url = exchange.request.url === snapshot.exchanges[0]?.request.url ? '' : `  ${c.dim(escapeLine(exchange.request.url))}`;
+    const url =
+      exchange.request.url === snapshot.exchanges[0]?.request.url ? '' : `  ${c.dim(escapeLine(exchange.request.url))}`;
     pen.line(`  ${i + 1}  ${paint(outcome)}  ${c.dim(`took ${took}`)}${wait === '' ? '' : `  ${wait}`}${url}${why}`);
   }
   pen.line();
@@ -51,7 +53,10 @@ export function renderFailure(pen: Pen, snapshot: Snapshot): void {
   if (!isFailure(exchange) && answered === undefined && error === undefined) return;
   const c = pen.colors;
   const status = exchange?.response?.status;
-  const title = status !== undefined && status >= 400 ? `${status} ${exchange?.response?.statusText ?? ''}`.trim() : (error?.type ?? exchange?.ending ?? 'error');
+  const title =
+    status !== undefined && status >= 400
+      ? `${status} ${exchange?.response?.statusText ?? ''}`.trim()
+      : (error?.type ?? exchange?.ending ?? 'error');
   pen.line(`${c.red('▌')}${c.bold(c.red('failed'))}  ${escapeLine(title)}`);
   if (answered !== undefined) {
     const kind = [answered.type, answered.code].filter((part) => part !== undefined && part !== '').join(', ');

@@ -57,7 +57,9 @@ function renderRequest(pen: Pen, shown: ShownCall, options: RenderOptions): void
   const names = toolNamesOf([snapshot, ...options.earlier.map((call) => call.snapshot)]);
   if (fresh.seen > 0) {
     const before = options.earlier.find((call) => call.snapshot.id === fresh.continues?.id);
-    pen.line(c.dim(`  … ${plural(fresh.seen, 'message')} as in ${before?.ref ?? 'the call before'} (--all shows them)`));
+    pen.line(
+      c.dim(`  … ${plural(fresh.seen, 'message')} as in ${before?.ref ?? 'the call before'} (--all shows them)`),
+    );
     pen.line();
   }
   const tools = toolNamesOffered(snapshot);
@@ -82,7 +84,10 @@ function renderAnswer(pen: Pen, snapshot: Snapshot, calls: readonly ShownCall[])
   const names = toolNamesOf(calls.map((call) => call.snapshot));
   for (const choice of response.choices) {
     const label = response.choices.length > 1 ? `choice ${choice.index + 1} of ${response.choices.length}` : '';
-    const reason = choice.finishReason === undefined || NORMAL_FINISH.has(choice.finishReason) ? '' : `finish: ${choice.finishReason}`;
+    const reason =
+      choice.finishReason === undefined || NORMAL_FINISH.has(choice.finishReason)
+        ? ''
+        : `finish: ${choice.finishReason}`;
     const note = escapeLine([label, reason].filter((part) => part !== '').join(', '));
     renderMessage(pen, answerOf(choice.message), names, note === '' ? undefined : note);
     pen.line();
@@ -119,7 +124,9 @@ function onlyArgument(tool: ToolExecution): string {
   if (tool.basis !== 'wrapped' || !text.startsWith('[')) return text;
   try {
     const list: unknown = JSON.parse(text);
-    return Array.isArray(list) && list.length === 1 && typeof list[0] === 'object' && list[0] !== null ? JSON.stringify(list[0]) : text;
+    return Array.isArray(list) && list.length === 1 && typeof list[0] === 'object' && list[0] !== null
+      ? JSON.stringify(list[0])
+      : text;
   } catch {
     return text;
   }
@@ -144,6 +151,8 @@ export function renderToolExecution(pen: Pen, tool: ToolExecution, snapshot: Sna
   }
   const took = formatDuration(millisecondsBetween(snapshot.time.startUnixNano, snapshot.time.endUnixNano));
   const basis =
-    tool.basis === 'wrapped' ? `the function ran ${took}` : `read from the next request: ${took} between the answer that asked and the request that brought the result`;
+    tool.basis === 'wrapped'
+      ? `the function ran ${took}`
+      : `read from the next request: ${took} between the answer that asked and the request that brought the result`;
   pen.line(`  ${c.dim(basis)}`);
 }

@@ -8,7 +8,11 @@ import type { Pen } from './pen.ts';
 const MAX_SHOWN = 40;
 
 /** Writes the verdict and, most important first, where the two differ. */
-export function renderComparison(pen: Pen, comparison: Comparison, options: { left: string; right: string; indent?: string }): void {
+export function renderComparison(
+  pen: Pen,
+  comparison: Comparison,
+  options: { left: string; right: string; indent?: string },
+): void {
   const c = pen.colors;
   const indent = options.indent ?? '';
   const paint = comparison.verdict === 'different' ? c.red : comparison.verdict === 'equivalent' ? c.yellow : c.green;
@@ -18,9 +22,12 @@ export function renderComparison(pen: Pen, comparison: Comparison, options: { le
   for (const difference of shown) {
     pen.line(`${indent}  ${c.cyan(escapeLine(difference.path))}`);
     pen.line(`${indent}    ${c.red(`- ${value(pen, difference.left, indent)}`)}  ${c.dim(escapeLine(options.left))}`);
-    pen.line(`${indent}    ${c.green(`+ ${value(pen, difference.right, indent)}`)}  ${c.dim(escapeLine(options.right))}`);
+    pen.line(
+      `${indent}    ${c.green(`+ ${value(pen, difference.right, indent)}`)}  ${c.dim(escapeLine(options.right))}`,
+    );
   }
-  if (differences.length > shown.length) pen.line(c.dim(`${indent}  … ${differences.length - shown.length} more (--json has all)`));
+  if (differences.length > shown.length)
+    pen.line(c.dim(`${indent}  … ${differences.length - shown.length} more (--json has all)`));
 }
 
 const VERDICT_WORDS: { readonly [verdict in Comparison['verdict']]: string } = {

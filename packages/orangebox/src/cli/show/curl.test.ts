@@ -13,7 +13,11 @@ function snapshotOf(url: string, body: string | Uint8Array = '', headers: Header
 /** What curl would get: the command is run by a real shell in which `curl` only prints its arguments and input. */
 function argumentsOf(command: string): string[] {
   const script = `curl() { for a in "$@"; do printf '%s\\0' "$a"; done; if [ -p /dev/stdin ]; then printf 'stdin:'; base64 -w0; fi; }\n${command}`;
-  const out = execFileSync('bash', ['-c', script], { env: { PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'sk-from-env' }, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
+  const out = execFileSync('bash', ['-c', script], {
+    env: { PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'sk-from-env' },
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   return out.toString('utf8').split('\0').slice(0, -1);
 }
 
@@ -36,15 +40,23 @@ describe('the curl command', () => {
   });
 
   it('writes no control character itself', () => {
-    const command = curlCommand(snapshotOf('https://h.example/\u001b', '\u001b]0;x\u0007\u009b', [['x-a', '\u001b[2J']]));
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
+    const command = curlCommand(
+      snapshotOf('https://h.example/\u001b', '\u001b]0;x\u0007\u009b', [['x-a', '\u001b[2J']]),
+    );
     expect(command.replaceAll('\\\n', '')).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   });
 
   it('names the key’s variable for the provider’s own host only', () => {
     const headers: HeaderList = [['Authorization', 'Bearer {{secret:authorization}}']];
-    expect(argumentsOf(curlCommand(snapshotOf('https://api.openai.com/v1/x', '', headers)))).toContain('Authorization: Bearer sk-from-env');
-    for (const url of ['https://evil.example/v1/x', 'http://api.openai.com/v1/x', 'https://api.openai.com:8443/x', 'https://api.openai.com.evil.example/']) {
+    expect(argumentsOf(curlCommand(snapshotOf('https://api.openai.com/v1/x', '', headers)))).toContain(
+      'Authorization: Bearer sk-from-env',
+    );
+    for (const url of [
+      'https://evil.example/v1/x',
+      'http://api.openai.com/v1/x',
+      'https://api.openai.com:8443/x',
+      'https://api.openai.com.evil.example/',
+    ]) {
       const command = curlCommand(snapshotOf(url, '', headers));
       expect(command).not.toContain('OPENAI_API_KEY');
       expect(command).toContain('# the value of Authorization was replaced');
@@ -52,8 +64,24 @@ describe('the curl command', () => {
   });
 
   it('takes no header that is none, and no option from a URL', () => {
-    const words = argumentsOf(curlCommand(snapshotOf('https://h.example/-K/etc/x', '', [['@/etc/passwd', 'x'], ['x\ny', 'z'], ['ok', 'yes']])));
-    expect(words).toEqual(['--globoff', '--request', 'POST', '--url', 'https://h.example/-K/etc/x', '--header', 'ok: yes']);
+    const words = argumentsOf(
+      curlCommand(
+        snapshotOf('https://h.example/-K/etc/x', '', [
+          ['@/etc/passwd', 'x'],
+          ['x\ny', 'z'],
+          ['ok', 'yes'],
+        ]),
+      ),
+    );
+    expect(words).toEqual([
+      '--globoff',
+      '--request',
+      'POST',
+      '--url',
+      'https://h.example/-K/etc/x',
+      '--header',
+      'ok: yes',
+    ]);
   });
 
   it.each(['file:///etc/passwd', 'gopher://h/x', 'not a url'])('is refused for %s', (url) => {
@@ -61,6 +89,8 @@ describe('the curl command', () => {
   });
 
   it('is refused for a method that is none', () => {
-    expect(() => curlCommand(snapshotOf('https://h.example/', '', [], 'GET\u001b --upload-file /etc/passwd'))).toThrowError(OrangeboxError);
+    expect(() =>
+      curlCommand(snapshotOf('https://h.example/', '', [], 'GET\u001b --upload-file /etc/passwd')),
+    ).toThrowError(OrangeboxError);
   });
 });

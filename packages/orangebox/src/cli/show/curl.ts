@@ -7,7 +7,18 @@ import { decodeBody } from '@orangebox/codec';
 import { OrangeboxError, type Snapshot } from '@orangebox/schema';
 
 /** Headers that curl makes itself or that belong to the recorded trace. */
-const LEFT_OUT = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'keep-alive', 'traceparent', 'tracestate', 'baggage', 'accept-encoding']);
+const LEFT_OUT = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'keep-alive',
+  'traceparent',
+  'tracestate',
+  'baggage',
+  'accept-encoding',
+]);
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const SECRET = /\{\{secret:[^}]*\}\}/;
@@ -27,7 +38,10 @@ export function curlCommand(snapshot: Snapshot): string {
       hint: 'look at it with --json',
     });
   }
-  const variable = url.protocol === 'https:' && url.port === '' ? KEY_VARIABLES.find(([host]) => host.test(url.hostname))?.[1] : undefined;
+  const variable =
+    url.protocol === 'https:' && url.port === ''
+      ? KEY_VARIABLES.find(([host]) => host.test(url.hostname))?.[1]
+      : undefined;
   const words = [`curl --globoff --request ${quote(request.method)} --url ${quote(url.href)}`];
   const notes: string[] = [];
   for (const [name, value] of request.headers) {
@@ -42,7 +56,8 @@ export function curlCommand(snapshot: Snapshot): string {
   if (text !== undefined && SECRET.test(text)) notes.push('# the body has replaced secrets {{secret:…}}: put yours in');
   if (body.length > 0) words.push(text === undefined ? '--data-binary @-' : `--data-raw ${quote(text)}`);
   const command = words.join(' \\\n  ');
-  const piped = text === undefined ? `printf %s ${quote(Buffer.from(body).toString('base64'))} | base64 -d | ${command}` : command;
+  const piped =
+    text === undefined ? `printf %s ${quote(Buffer.from(body).toString('base64'))} | base64 -d | ${command}` : command;
   return [...notes, piped].join('\n');
 }
 
@@ -71,8 +86,8 @@ function textOf(bytes: Uint8Array): string | undefined {
 
 /** A word for sh; with control characters or anything invisible, in bash's `$'…'` form, so that nothing steers the terminal. */
 function quote(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
-  const unsafe = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+  const unsafe =
+    /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
   if (!unsafe.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
   const inner = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
   return `$'${inner.replace(unsafe, (char) => [...new TextEncoder().encode(char)].map((b) => `\\x${b.toString(16).padStart(2, '0')}`).join(''))}'`;

@@ -1,7 +1,15 @@
 /** The lines above a conversation: what call this is, how it went, what it cost. */
 import type { Exchange, Snapshot } from '@orangebox/schema';
 import { escapeLine } from '../text/escape.ts';
-import { formatAge, formatBytes, formatCount, formatDuration, formatTime, millisecondsBetween, plural } from '../text/format.ts';
+import {
+  formatAge,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatTime,
+  millisecondsBetween,
+  plural,
+} from '../text/format.ts';
 import type { Pen } from './pen.ts';
 
 /** Writes the header of a call. `ref` is what the reader types to name it. `compact`: without what a whole run shares. */
@@ -21,7 +29,9 @@ export function renderHeader(pen: Pen, snapshot: Snapshot, ref: string, nowMs: n
     pen.line(`  ${c.dim(`${escapeLine(exchange.request.method)} ${escapeLine(exchange.request.url)}`)}${client}`);
   }
   if (snapshot.metadata !== undefined && Object.keys(snapshot.metadata).length > 0) {
-    const tags = Object.entries(snapshot.metadata).map(([k, v]) => `${k}=${typeof v === 'string' ? v : JSON.stringify(v)}`);
+    const tags = Object.entries(snapshot.metadata).map(
+      ([k, v]) => `${k}=${typeof v === 'string' ? v : JSON.stringify(v)}`,
+    );
     pen.line(`  ${c.dim(escapeLine(tags.join(' ')))}`);
   }
 }
@@ -49,7 +59,10 @@ function outcomeOf(pen: Pen, exchange: Exchange | undefined): string {
   const c = pen.colors;
   const status = exchange.response?.status;
   const paint = isFailure(exchange) ? c.red : c.green;
-  const parts = [status === undefined ? '' : String(status), exchange.ending === 'complete' ? '' : exchange.ending.replaceAll('_', ' ')];
+  const parts = [
+    status === undefined ? '' : String(status),
+    exchange.ending === 'complete' ? '' : exchange.ending.replaceAll('_', ' '),
+  ];
   return paint(parts.filter((p) => p !== '').join(' '));
 }
 

@@ -10,7 +10,8 @@ import type { Pen } from './pen.ts';
 export function renderHttp(pen: Pen, snapshot: Snapshot, decode: ContentDecoder): void {
   const c = pen.colors;
   for (const exchange of snapshot.exchanges) {
-    if (snapshot.exchanges.length > 1) pen.line(c.dim(`# attempt ${exchange.attempt + 1} of ${snapshot.exchanges.length}`));
+    if (snapshot.exchanges.length > 1)
+      pen.line(c.dim(`# attempt ${exchange.attempt + 1} of ${snapshot.exchanges.length}`));
     renderRequestHead(pen, exchange);
     renderBody(pen, exchange.request.body, exchange.request.headers, decode);
     pen.line();
@@ -27,7 +28,13 @@ export function renderHttp(pen: Pen, snapshot: Snapshot, decode: ContentDecoder)
     }
     if (exchange.ending !== 'complete') {
       const why = exchange.error === undefined ? '' : `: ${exchange.error.message}`;
-      pen.line(c.red(escapeLine(`# ended: ${exchange.ending.replaceAll('_', ' ')} in ${exchange.stage.replaceAll('_', ' ')}${why}`)));
+      pen.line(
+        c.red(
+          escapeLine(
+            `# ended: ${exchange.ending.replaceAll('_', ' ')} in ${exchange.stage.replaceAll('_', ' ')}${why}`,
+          ),
+        ),
+      );
     }
     if (exchange.truncated !== undefined) {
       pen.line(c.yellow(`# recorded only in part: ${Object.keys(exchange.truncated).join(' and ')} body`));
@@ -59,7 +66,11 @@ function renderBody(pen: Pen, body: Body, headers: HeaderList, decode: ContentDe
   if (encoding !== undefined && plain !== undefined) {
     pen.line(pen.colors.dim(`# decoded from ${escapeLine(encoding)}, ${formatBytes(bytes.length)}`));
   }
-  pen.line(text === undefined ? pen.colors.dim(`# ${formatBytes(bytes.length)} that are no text (--raw writes them)`) : escapeText(text));
+  pen.line(
+    text === undefined
+      ? pen.colors.dim(`# ${formatBytes(bytes.length)} that are no text (--raw writes them)`)
+      : escapeText(text),
+  );
 }
 
 function utf8(bytes: Uint8Array): string | undefined {

@@ -9,7 +9,12 @@ import { prettyJsonText, renderToolCall } from './tool-call.ts';
 const INDENT = '  ';
 
 /** Writes role, text, reasoning, refusal, tool calls, tool result and attachments. `toolNames`: name by tool call id. */
-export function renderMessage(pen: Pen, message: Message, toolNames: ReadonlyMap<string, string>, label?: string): void {
+export function renderMessage(
+  pen: Pen,
+  message: Message,
+  toolNames: ReadonlyMap<string, string>,
+  label?: string,
+): void {
   const c = pen.colors;
   const result = message.toolResult;
   if (result !== undefined) {
@@ -22,14 +27,17 @@ export function renderMessage(pen: Pen, message: Message, toolNames: ReadonlyMap
     else writeText(pen, content, INDENT);
   } else {
     const paint = rolePaint(pen, message.role);
-    pen.line(`${paint('▌')}${c.bold(paint(escapeLine(message.role)))}${label === undefined ? '' : c.dim(`  ${label}`)}`);
+    pen.line(
+      `${paint('▌')}${c.bold(paint(escapeLine(message.role)))}${label === undefined ? '' : c.dim(`  ${label}`)}`,
+    );
   }
   if (message.reasoning !== undefined && message.reasoning !== '') {
     pen.line(`${INDENT}${c.dim('reasoning')}`);
     writeText(pen, message.reasoning, `${INDENT}${INDENT}`, c.dim);
   }
   // A tool's message has its result above; the same text again would only repeat it.
-  if (message.text !== undefined && message.text !== '' && message.text !== result?.content) writeText(pen, message.text, INDENT);
+  if (message.text !== undefined && message.text !== '' && message.text !== result?.content)
+    writeText(pen, message.text, INDENT);
   if (message.refusal !== undefined && message.refusal !== '') {
     pen.line(`${INDENT}${c.red('refused:')}`);
     writeText(pen, message.refusal, INDENT);

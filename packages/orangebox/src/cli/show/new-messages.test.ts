@@ -4,11 +4,19 @@ import { newSince } from './new-messages.ts';
 
 const user = (text: string): Message => ({ role: 'user', text });
 const answer = (text: string): Message => ({ role: 'assistant', text });
-const asks = (...ids: string[]): Message => ({ role: 'assistant', toolCalls: ids.map((id) => ({ id, name: 't', arguments: '{}' })) });
+const asks = (...ids: string[]): Message => ({
+  role: 'assistant',
+  toolCalls: ids.map((id) => ({ id, name: 't', arguments: '{}' })),
+});
 const result = (callId: string): Message => ({ role: 'tool', toolResult: { callId, content: 'r' } });
 
 function call(id: string, messages: Message[], out: Message, extra: object = {}): Snapshot {
-  const response = { id: `resp_${id}`, choices: [{ index: 0, message: out }], toolCalls: out.toolCalls ?? [], finishReasons: [] };
+  const response = {
+    id: `resp_${id}`,
+    choices: [{ index: 0, message: out }],
+    toolCalls: out.toolCalls ?? [],
+    finishReasons: [],
+  };
   return { id, request: { messages, ...extra }, response } as unknown as Snapshot;
 }
 
@@ -22,7 +30,11 @@ describe('what is new since the call before', () => {
   });
 
   it('leaves out the earlier messages and the earlier answer', () => {
-    expect(newSince(second, [first])).toMatchObject({ seen: 2, messages: [result('x'), result('y')], continues: { id: '1' } });
+    expect(newSince(second, [first])).toMatchObject({
+      seen: 2,
+      messages: [result('x'), result('y')],
+      continues: { id: '1' },
+    });
     expect(newSince(third, [first, second])).toMatchObject({ seen: 5, messages: [user('c')], continues: { id: '2' } });
   });
 

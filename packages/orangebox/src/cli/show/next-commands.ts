@@ -22,11 +22,14 @@ export function nextAfterCall(call: ShownCall): NextCommand[] {
   const { snapshot, ref } = call;
   if (snapshot.kind === 'tool') {
     const asked = snapshot.tool?.askedBy;
-    return asked === undefined ? [] : [[`orangebox show ${asked.replace(/[^0-9a-f]/g, '').slice(0, 8)}`, 'the call that asked for it']];
+    return asked === undefined
+      ? []
+      : [[`orangebox show ${asked.replace(/[^0-9a-f]/g, '').slice(0, 8)}`, 'the call that asked for it']];
   }
   if (snapshot.kind !== 'llm') return [[`orangebox show ${ref} --http`, 'the messages as they went over the wire']];
   const commands: NextCommand[] = [];
-  if (snapshot.exchanges.at(-1)?.response !== undefined) commands.push([`orangebox replay ${ref}`, 'the recorded answer again, offline']);
+  if (snapshot.exchanges.at(-1)?.response !== undefined)
+    commands.push([`orangebox replay ${ref}`, 'the recorded answer again, offline']);
   commands.push([`orangebox resend ${ref}`, 'the same request, live']);
   if (snapshot.session !== undefined && snapshot.session.seq > 0) {
     commands.push([`orangebox show ${quoteId(snapshot.session.id)}`, 'the whole session']);

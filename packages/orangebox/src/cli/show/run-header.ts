@@ -17,11 +17,15 @@ export function renderRunHeader(
   const [first] = entries;
   if (first === undefined) return;
   const id = resolved.kind === 'session' ? first.session?.id : first.trace.traceId;
-  const end = entries.reduce((a, e) => (BigInt(e.time.endUnixNano) > BigInt(a) ? e.time.endUnixNano : a), first.time.endUnixNano);
+  const end = entries.reduce(
+    (a, e) => (BigInt(e.time.endUnixNano) > BigInt(a) ? e.time.endUnixNano : a),
+    first.time.endUnixNano,
+  );
   const calls = entries.filter((entry) => entry.kind === 'llm').length;
   const tools = entries.filter((entry) => entry.kind === 'tool').length;
   const failed = entries.filter(hasFailed).length;
-  const sum = (pick: (entry: StoredEntry) => number | undefined): number => entries.reduce((total, e) => total + (pick(e) ?? 0), 0);
+  const sum = (pick: (entry: StoredEntry) => number | undefined): number =>
+    entries.reduce((total, e) => total + (pick(e) ?? 0), 0);
   const facts = [
     plural(calls, 'call'),
     tools > 0 ? plural(tools, 'tool run') : '',

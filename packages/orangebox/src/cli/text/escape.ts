@@ -9,7 +9,6 @@
  * joiners (U+200C, U+200D) stay, since scripts and emoji need them.
  */
 const UNSAFE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
   /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]|\p{Surrogate}|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
 /** A paragraph of text: newlines and tabs stay (a tab as two spaces, CRLF as newline), every other control is shown as an escape. */

@@ -23,7 +23,10 @@ export function renderTable<Row>(
   let filled = columns
     .map((column) => ({ column, cells: rows.map((row) => column.cell(row)) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ''))
-    .map((entry) => ({ ...entry, width: entry.cells.reduce((w, c) => Math.max(w, stringWidth(c)), stringWidth(entry.column.title)) }));
+    .map((entry) => ({
+      ...entry,
+      width: entry.cells.reduce((w, c) => Math.max(w, stringWidth(c)), stringWidth(entry.column.title)),
+    }));
   for (;;) {
     const least = filled.reduce((sum, { column, width }) => sum + Math.min(width, column.shrinkTo ?? width) + 2, -2);
     const orders = filled.flatMap(({ column }) => column.dropFirst ?? []);
@@ -39,7 +42,9 @@ export function renderTable<Row>(
   );
   const place = (text: string, index: number): string => {
     const width = widths[index] ?? 0;
-    return filled[index]?.column.align === 'right' ? padStart(cut(text, width), width) : padEnd(cut(text, width), width);
+    return filled[index]?.column.align === 'right'
+      ? padStart(cut(text, width), width)
+      : padEnd(cut(text, width), width);
   };
   const lines = [
     (options.header ?? ((t) => t))(
