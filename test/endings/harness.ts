@@ -14,10 +14,21 @@ export interface SinkExchange {
   requestHeaders?: [string, string][];
   requestBody: string;
   requestEnded: boolean;
+  requestTrailers?: [string, string][];
+  informational: number[];
   status?: number;
+  statusText?: string;
+  responseHeaders?: [string, string][];
+  responseTrailers?: [string, string][];
+  /** The first 10,000 bytes. */
+  responseBase64: string;
   responseBody: string;
   responseBytes: number;
   flushes: string[];
+  deliveries: number[];
+  times: number[];
+  /** Scopes as `kind:name`. */
+  place: string[];
   ends: { ending: string; stage: string; error: string }[];
 }
 
