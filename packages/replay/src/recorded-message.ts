@@ -126,8 +126,7 @@ async function* deliveries(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for (const chunk of recordedChunks(recorded)) {
     options.onChunk?.(chunk);
-    // A copy: streams of bytes take over what they are given.
-    yield chunk.slice();
+    yield chunk;
   }
   const outcome = outcomeOf(exchange);
   if (outcome.kind === 'end') return;
@@ -152,7 +151,8 @@ function bodyStream(
       try {
         const { done, value } = await source.next();
         if (!done) {
-          controller.enqueue(value as Uint8Array<ArrayBuffer>);
+          // A copy: streams of bytes take over the whole buffer of what they are given.
+          controller.enqueue(new Uint8Array(value));
           return;
         }
         controller.close();

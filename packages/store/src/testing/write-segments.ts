@@ -252,7 +252,7 @@ export class TestSegments {
     const body = bytesOf(
       attempt.requestBody ?? JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }] }),
     );
-    if (ending !== 'connect_failed') {
+    if (ending !== 'connect_failed' || attempt.requestBody !== undefined) {
       const headers: HeaderList = attempt.requestHeaders ?? [
         ['host', 'api.openai.com'],
         ['content-type', 'application/json'],
@@ -272,7 +272,7 @@ export class TestSegments {
       }
       add({ type: 'requestEnd', exchangeId, offsetNano: '1500' });
     }
-    if (attempt.status !== undefined || (attempt.ending === undefined && attempt.response === undefined)) {
+    if (attempt.status !== undefined || attempt.response !== undefined || attempt.ending === undefined) {
       const status = attempt.status ?? 200;
       this.#delivery += 1;
       add({
