@@ -1,64 +1,110 @@
-/** Tool calls that models asked for and nobody has been seen to carry out yet. */
-import type { ScopeFrame, SessionRef, ToolCall, TraceRef } from '@orangebox/schema';
-import { canonicalJson } from '@orangebox/codec';
+/** Tool calls that models asked for, and what is known of who carried them out. */
+import { canonicalJson, ToolJoins } from '@orangebox/codec';
+import type { RequestView, ScopeFrame, SessionRef, ToolCall, TraceRef } from '@orangebox/schema';
 
-/** One tool call of an answer. */
-export interface AskedTool {
-  callId: string | undefined;
-  name: string;
-  arguments: string;
-  askedBy: TraceRef;
+/** The call that asked. */
+export interface AskingCall {
+  trace: TraceRef;
   session: SessionRef | undefined;
   scope: ScopeFrame[];
-  /** End of the asking call's answer. */
+  /** End of its answer. */
   endUnixNano: bigint;
 }
 
-const MAX_ASKED = 10_000;
+/** One tool call of an answer. */
+export interface AskedTool {
+  call: ToolCall;
+  by: AskingCall;
+}
+
+/** A function's run that looks for the call that asked for it. */
+export interface RunToJoin {
+  name: string;
+  /** JSON texts of the arguments, one and all. */
+  argumentTexts: readonly string[];
+  traceId: string;
+  sessionId: string | undefined;
+}
+
+const MAX_OPEN = 10_000;
+const MAX_SESSIONS = 2000;
 
 /** Bounded memory of asked tool calls. */
 export class AskedTools {
+  /** Asked and neither run nor answered, oldest first. */
   #open: AskedTool[] = [];
+  readonly #bySession: Map<string, ToolJoins> = new Map();
+  readonly #byCall: WeakMap<ToolCall, AskedTool> = new WeakMap();
+  readonly #run: WeakSet<ToolCall> = new WeakSet();
 
-  add(calls: readonly ToolCall[], by: Omit<AskedTool, 'callId' | 'name' | 'arguments'>): void {
-    for (const call of calls) {
-      this.#open.push({ callId: call.id, name: call.name, arguments: call.arguments, ...by });
+  /** Notes the tool calls of an answer. */
+  ask(calls: readonly ToolCall[], by: AskingCall): void {
+    if (calls.length === 0) return;
+    const copies = calls.map((call) => ({ ...call }));
+    this.#joins(by.session).ask(by.trace.spanId, copies);
+    for (const call of copies) {
+      const asked = { call, by };
+      this.#byCall.set(call, asked);
+      this.#open.push(asked);
     }
-    if (this.#open.length > MAX_ASKED) this.#open = this.#open.slice(-MAX_ASKED / 2);
+    if (this.#open.length > MAX_OPEN) this.#open = this.#open.slice(-MAX_OPEN / 2);
   }
 
-  /** The asked call that a result answers: of the same session, else the only one anywhere with that id. */
-  takeById(callId: string, sessionId: string | undefined): AskedTool | undefined {
-    const withId = this.#open.filter((asked) => asked.callId === callId);
-    const own = withId.find((asked) => sessionId !== undefined && asked.session?.id === sessionId);
-    return this.#take(own ?? (withId.length === 1 ? withId[0] : undefined));
+  /** The results in a request that answer asked calls whose run nobody saw; each once. */
+  answer(request: RequestView, session: SessionRef | undefined): (AskedTool & { content: string; isError: boolean })[] {
+    const place = new Map(this.#open.map(({ call }, i) => [call, i]));
+    return this.#joins(session)
+      .answer(request)
+      .sort((a, b) => (place.get(a.call) ?? 0) - (place.get(b.call) ?? 0))
+      .flatMap(({ call, result }) => {
+        const asked = this.#byCall.get(call);
+        if (!asked || this.#run.has(call)) return [];
+        this.#close(asked);
+        return [{ ...asked, content: result.content, isError: result.isError === true }];
+      });
   }
 
-  /** The asked call that a function's run carries out: same name and arguments, near ones first, oldest first. */
-  takeByRun(run: {
-    name: string;
-    argumentTexts: readonly string[];
-    traceId: string;
-    sessionId: string | undefined;
-    startUnixNano: bigint;
-  }): AskedTool | undefined {
-    const named = this.#open.filter((asked) => asked.name === run.name);
-    const near = (list: AskedTool[]): AskedTool[] => {
-      const declared = list.filter((asked) => run.sessionId !== undefined && asked.session?.id === run.sessionId);
-      const traced = list.filter((asked) => asked.askedBy.traceId === run.traceId);
-      return declared.length > 0 ? declared : traced.length > 0 ? traced : list;
-    };
+  /** The asked call that a run carries out: same name and arguments, near ones first, oldest first. */
+  takeForRun(run: RunToJoin): AskedTool | undefined {
+    const named = nearest(
+      this.#open.filter(({ call }) => call.name === run.name),
+      run,
+    );
     const wanted = new Set(run.argumentTexts.map(canonicalText));
-    const equal = near(named.filter((asked) => wanted.has(canonicalText(asked.arguments))));
+    const equal = named.find(({ call }) => wanted.has(canonicalText(call.arguments)));
     // A framework may have filled in defaults; then the name decides where only one can be meant.
-    const byName = near(named);
-    return this.#take(equal[0] ?? (byName.length === 1 ? byName[0] : undefined));
+    const taken = equal ?? (named.length === 1 ? named[0] : undefined);
+    if (!taken) return undefined;
+    this.#run.add(taken.call);
+    this.#close(taken);
+    return taken;
   }
 
-  #take(asked: AskedTool | undefined): AskedTool | undefined {
-    if (asked) this.#open.splice(this.#open.indexOf(asked), 1);
-    return asked;
+  #close(asked: AskedTool): void {
+    const at = this.#open.indexOf(asked);
+    if (at >= 0) this.#open.splice(at, 1);
   }
+
+  #joins(session: SessionRef | undefined): ToolJoins {
+    const id = session?.id ?? '';
+    const joins = this.#bySession.get(id) ?? new ToolJoins();
+    this.#bySession.delete(id);
+    this.#bySession.set(id, joins);
+    if (this.#bySession.size > MAX_SESSIONS) {
+      for (const oldest of this.#bySession.keys()) {
+        this.#bySession.delete(oldest);
+        break;
+      }
+    }
+    return joins;
+  }
+}
+
+function nearest(list: AskedTool[], run: RunToJoin): AskedTool[] {
+  const declared = list.filter(({ by }) => run.sessionId !== undefined && by.session?.id === run.sessionId);
+  if (declared.length > 0) return declared;
+  const traced = list.filter(({ by }) => by.trace.traceId === run.traceId);
+  return traced.length > 0 ? traced : list;
 }
 
 /** Equal for equal JSON, whatever its spacing and order of members. */

@@ -66,6 +66,7 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
       ...(call.declaredSeq === undefined ? {} : { declaredSeq: call.declaredSeq }),
       ...(views ? { views } : {}),
       place: first.start.context.place,
+      url: first.records.start.url,
       traceId: call.span.settled ? call.span.trace.traceId : undefined,
     });
     const attempts = exchanges.length > 1 ? exchanges : [];
@@ -261,15 +262,12 @@ function noteTools(call: OpenCall, record: CallEndRecord, views: Described, host
     startUnixNano,
     session: record.session,
     metadata: context.session?.metadata,
-    asks: {
-      // Tools of the provider's own side are run there; only what the program must answer is asked for.
-      calls: views.response.toolCalls,
-      by: {
-        askedBy: record.trace,
-        session: record.session,
-        scope: [...context.scope],
-        endUnixNano: BigInt(record.time.endUnixNano),
-      },
+    toolCalls: views.response.toolCalls,
+    asking: {
+      trace: record.trace,
+      session: record.session,
+      scope: [...context.scope],
+      endUnixNano: BigInt(record.time.endUnixNano),
     },
   });
 }

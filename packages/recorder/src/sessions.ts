@@ -1,5 +1,5 @@
 /** Which session a call belongs to: the declared one, or the one whose conversation it continues. */
-import { chainOf, type Described, type Sha256 } from '@orangebox/codec';
+import { chainOf, ConversationIndex, type Described, type Sha256 } from '@orangebox/codec';
 import type { Chain, SessionRef, TraceRef } from '@orangebox/schema';
 import { randomHex } from './spans.ts';
 
@@ -14,6 +14,8 @@ export interface SessionInput {
   place: object | undefined;
   /** The call's trace, where a parent decided it. */
   traceId: string | undefined;
+  /** Where the call was sent. */
+  url: string;
 }
 
 /** A call's place among the calls of the process. */
@@ -26,27 +28,23 @@ export interface SessionPlace {
   settled(trace: TraceRef): void;
 }
 
-interface Node {
-  sessionId: string;
-  traceId: string | undefined;
-  place: WeakRef<object> | undefined;
-  isContinued: boolean;
-  /** Ids of the conversation's first call, shared by all its nodes. */
-  root: { trace?: TraceRef };
-}
-
-/** Conversations beyond this number are forgotten, oldest first. */
-const MAX_NODES = 20_000;
+/** Sessions and conversations beyond this number are forgotten, oldest first. */
+const MAX_ENTRIES = 10_000;
 
 /** Remembers the conversations of this process by hash, no content. */
 export class SessionBook {
   readonly #sha256: Sha256;
-  /** By hash of the conversation a call left, and by the provider's ids of state that it keeps. */
-  readonly #nodes: Map<string, Node[]> = new Map();
+  readonly #index: ConversationIndex;
   readonly #counts: Map<string, number> = new Map();
+  /** First call of the conversation, by the span id of each of its calls. */
+  readonly #roots: Map<string, TraceRef> = new Map();
+  /** Places by number: the index must not keep objects of the program alive. */
+  readonly #placeIds: WeakMap<object, number> = new WeakMap();
+  #places = 0;
 
   constructor(sha256: Sha256) {
     this.#sha256 = sha256;
+    this.#index = new ConversationIndex({ sha256, maxEntries: MAX_ENTRIES });
   }
 
   /** The next number in a session. */
@@ -54,93 +52,66 @@ export class SessionBook {
     const seq = this.#counts.get(sessionId) ?? 0;
     this.#counts.delete(sessionId);
     this.#counts.set(sessionId, seq + 1);
-    trim(this.#counts);
+    forgetOldest(this.#counts);
     return seq;
   }
 
   /** Finds the session of a call that ended. Calls come in the order they ended. */
   place(input: SessionInput): SessionPlace {
     const { declared, views } = input;
-    const chain = views ? chainOf(views.request, views.response, this.#sha256) : {};
-    const isConversation = views !== undefined && (views.request.messages.length > 0 || chain.after !== undefined);
-    const link = views && isConversation ? this.#link(views, chain, input) : undefined;
-    const before = link === 'ambiguous' ? undefined : link;
-    if (before) before.isContinued = true;
-
-    const sessionId = declared?.id ?? before?.sessionId ?? (isConversation ? randomHex(16) : undefined);
-    if (sessionId === undefined) return { settled: () => {} };
-    const isSame = before?.sessionId === sessionId;
-    const node: Node = {
-      sessionId,
-      traceId: input.traceId,
-      place: input.place && new WeakRef(input.place),
-      isContinued: false,
-      root: before && isSame ? before.root : {},
-    };
-    if (views) this.#remember(views, chain, node);
-    return {
-      session: {
-        id: sessionId,
-        seq: input.declaredSeq ?? this.nextSeq(sessionId),
-        basis: declared ? 'declared' : link === 'ambiguous' ? 'ambiguous' : 'inferred',
-        ...(declared?.userId === undefined ? {} : { userId: declared.userId }),
-      },
-      ...(chain.before !== undefined || chain.after !== undefined ? { chain } : {}),
-      ...(isSame && before?.root.trace ? { first: before.root.trace } : {}),
-      settled: (trace) => {
-        node.traceId = trace.traceId;
-        node.root.trace ??= trace;
-      },
-    };
-  }
-
-  #link(views: Described, chain: Chain, input: SessionInput): Node | 'ambiguous' | undefined {
-    const { previousResponseId, conversationId } = views.request;
-    for (const key of [
-      previousResponseId && `response:${previousResponseId}`,
-      conversationId && `conversation:${conversationId}`,
-      chain.before,
-    ]) {
-      const all = key ? this.#nodes.get(key) : undefined;
-      // A declared session is continued by its own calls, an undeclared call by undeclared ones, else by any.
-      const own = input.declared && all?.filter((node) => node.sessionId === input.declared?.id);
-      const candidates = own && own.length > 0 ? own : all;
-      if (candidates && candidates.length > 0) return choose(candidates, input);
+    if (!views || !isConversation(views)) {
+      return { ...(declared ? { session: this.#ref(declared.id, 'declared', input) } : {}), settled: () => {} };
     }
-    return undefined;
+    const where = {
+      context: declared ? `session ${declared.id}` : this.#placeId(input.place),
+      ...(input.traceId === undefined ? {} : { traceId: input.traceId }),
+      target: `${input.url} ${views.call.requestModel ?? ''}`,
+    };
+    const found = this.#index.match(views.request, where);
+    const continued = found.kind === 'continues' ? found.call : undefined;
+    const sessionId = declared?.id ?? continued?.session ?? randomHex(16);
+    // A conversation that is carried on under another declared name is another session.
+    const root = continued?.session === sessionId ? this.#roots.get(continued.id) : undefined;
+    const { after } = chainOf(views.request, views.response, this.#sha256);
+    const { before } = found;
+    const basis = declared ? 'declared' : found.kind === 'ambiguous' ? 'ambiguous' : 'inferred';
+    return {
+      session: this.#ref(sessionId, basis, input),
+      ...(before === undefined && after === undefined
+        ? {}
+        : { chain: { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) } }),
+      ...(root ? { first: root } : {}),
+      settled: (trace) => {
+        this.#roots.set(trace.spanId, root ?? trace);
+        forgetOldest(this.#roots);
+        const call = { ...where, id: trace.spanId, session: sessionId, traceId: trace.traceId };
+        this.#index.add(call, views.request, views.response);
+      },
+    };
   }
 
-  #remember(views: Described, chain: Chain, node: Node): void {
-    const responseId = views.response.id;
-    const { conversationId } = views.request;
-    if (chain.after !== undefined) this.#add(chain.after, node);
-    if (responseId !== undefined) this.#add(`response:${responseId}`, node);
-    if (conversationId !== undefined) this.#add(`conversation:${conversationId}`, node);
+  #ref(id: string, basis: SessionRef['basis'], { declared, declaredSeq }: SessionInput): SessionRef {
+    const userId = declared?.userId;
+    return { id, seq: declaredSeq ?? this.nextSeq(id), basis, ...(userId === undefined ? {} : { userId }) };
   }
 
-  #add(key: string, node: Node): void {
-    const nodes = this.#nodes.get(key);
-    if (nodes) nodes.push(node);
-    else this.#nodes.set(key, [node]);
-    trim(this.#nodes);
+  #placeId(place: object | undefined): number | undefined {
+    if (!place) return undefined;
+    const id = this.#placeIds.get(place) ?? ++this.#places;
+    this.#placeIds.set(place, id);
+    return id;
   }
 }
 
-function choose(candidates: Node[], input: SessionInput): Node | 'ambiguous' {
-  const only = (nodes: Node[]): Node | undefined => (nodes.length === 1 ? nodes[0] : undefined);
-  const near = candidates.filter(
-    (node) =>
-      (input.place !== undefined && node.place?.deref() === input.place) ||
-      (input.traceId !== undefined && node.traceId === input.traceId),
-  );
-  const pool = near.length > 0 ? near : candidates;
-  return only(pool) ?? pool.findLast((node) => !node.isContinued) ?? 'ambiguous';
+/** Embeddings and the like stand alone. */
+function isConversation({ request, response }: Described): boolean {
+  return request.messages.length > 0 || request.previousResponseId !== undefined || response.choices.length > 0;
 }
 
-function trim(map: Map<string, unknown>): void {
-  if (map.size <= MAX_NODES) return;
+function forgetOldest(map: Map<string, unknown>): void {
+  if (map.size <= MAX_ENTRIES) return;
   for (const key of map.keys()) {
     map.delete(key);
-    break;
+    return;
   }
 }

@@ -1,5 +1,5 @@
 /** Tool executions: seen as a function's run, or read from the request that carries the result. */
-import { buildToolSnapshot, type Redactor, type Sha256, type ToolFacts, toolResultsOf } from '@orangebox/codec';
+import { buildToolSnapshot, type Redactor, type Sha256, type ToolFacts } from '@orangebox/codec';
 import {
   type Fidelity,
   type JsonObject,
@@ -8,9 +8,10 @@ import {
   type RequestView,
   type SessionRef,
   snapshotKey,
+  type ToolCall,
   type ToolRecord,
 } from '@orangebox/schema';
-import { type AskedTool, AskedTools } from './asked-tools.ts';
+import { type AskedTool, AskedTools, type AskingCall } from './asked-tools.ts';
 import { errorInfo } from './error-info.ts';
 import { toolSpanFacts, type SpanContentOptions } from './otel/span-content.ts';
 import { toolSpanRecord } from './otel/span-record.ts';
@@ -38,6 +39,16 @@ export interface ToolHost {
 
 const MAX_WAITING_RUNS = 1000;
 const MAX_TEXT_CHARS = 16 * 1024 * 1024;
+
+/** What tools are read from. */
+export interface EndedCall {
+  request: RequestView;
+  startUnixNano: bigint;
+  session: SessionRef | undefined;
+  metadata: JsonObject | undefined;
+  toolCalls: readonly ToolCall[];
+  asking: AskingCall;
+}
 
 interface WaitingRun {
   run: WrappedToolRun;
@@ -71,12 +82,11 @@ export class ToolRecorder {
     this.#waiting = [];
     for (const item of waiting) {
       const { run } = item;
-      const asked = this.#asked.takeByRun({
+      const asked = this.#asked.takeForRun({
         name: run.name,
         argumentTexts: item.argumentTexts.map((text) => this.#host.redactor().text(text).text),
         traceId: run.trace.traceId,
         sessionId: run.context.session?.id,
-        startUnixNano: run.startUnixNano,
       });
       const mayWait = !force && waiting.length <= MAX_WAITING_RUNS;
       if (!asked && mayWait && this.#host.isAnyCallOpenBefore(run.startUnixNano)) this.#waiting.push(item);
@@ -85,48 +95,42 @@ export class ToolRecorder {
   }
 
   /** A call ended: the results in its request, then the calls for tools in its answer. */
-  callEnded(call: {
-    request: RequestView;
-    startUnixNano: bigint;
-    session: SessionRef | undefined;
-    metadata: JsonObject | undefined;
-    asks: { calls: Parameters<AskedTools['add']>[0]; by: Parameters<AskedTools['add']>[1] };
-  }): void {
+  callEnded(call: EndedCall): void {
     this.settleRuns();
-    for (const result of toolResultsOf(call.request)) {
-      const asked = result.callId === undefined ? undefined : this.#asked.takeById(result.callId, call.session?.id);
-      if (!asked) continue;
-      const start = asked.endUnixNano < call.startUnixNano ? asked.endUnixNano : call.startUnixNano;
-      const span = this.#host.spans.startTool({
-        name: `execute_tool ${asked.name}`,
+    for (const answered of this.#asked.answer(call.request, call.session)) this.#recordAnswer(answered, call);
+    this.#asked.ask(call.toolCalls, call.asking);
+    this.settleRuns();
+  }
+
+  #recordAnswer(answered: ReturnType<AskedTools['answer']>[number], call: EndedCall): void {
+    const { by, content, isError } = answered;
+    const { id, name, arguments: args } = answered.call;
+    const start = by.endUnixNano < call.startUnixNano ? by.endUnixNano : call.startUnixNano;
+    const span = this.#host.spans.startTool({
+      name: `execute_tool ${name}`,
+      basis: 'inferred',
+      startUnixNano: start,
+      endUnixNano: call.startUnixNano,
+      parent: by.trace,
+    });
+    this.#record(span, {
+      trace: span.trace,
+      ...(by.session ? { session: by.session } : {}),
+      scope: by.scope,
+      time: { startUnixNano: String(start), endUnixNano: String(call.startUnixNano) },
+      tool: {
         basis: 'inferred',
-        startUnixNano: start,
-        endUnixNano: call.startUnixNano,
-        parent: asked.askedBy,
-      });
-      this.#record(span, {
-        trace: span.trace,
-        ...(asked.session ? { session: asked.session } : {}),
-        scope: asked.scope,
-        time: { startUnixNano: String(start), endUnixNano: String(call.startUnixNano) },
-        tool: {
-          basis: 'inferred',
-          name: asked.name,
-          ...(asked.callId === undefined ? {} : { callId: asked.callId }),
-          arguments: asked.arguments,
-          result: result.content,
-          ...(result.isError
-            ? { error: { stage: 'done', type: 'tool_error', message: result.content.slice(0, 1024) } }
-            : {}),
-          askedBy: asked.askedBy.spanId,
-        },
-        ...(call.metadata ? { metadata: call.metadata } : {}),
-        fidelity: { level: 'exact' },
-        redactions: [],
-      });
-    }
-    this.#asked.add(call.asks.calls, call.asks.by);
-    this.settleRuns();
+        name,
+        ...(id === undefined ? {} : { callId: id }),
+        arguments: args,
+        result: content,
+        ...(isError ? { error: { stage: 'done', type: 'tool_error', message: content.slice(0, 1024) } } : {}),
+        askedBy: by.trace.spanId,
+      },
+      ...(call.metadata ? { metadata: call.metadata } : {}),
+      fidelity: { level: 'exact' },
+      redactions: [],
+    });
   }
 
   #recordRun({ run, arguments: args }: WaitingRun, asked: AskedTool | undefined): void {
@@ -144,7 +148,7 @@ export class ToolRecorder {
     // A run without a parent belongs under the call that asked for it, unless calls inside already name its trace.
     const adopted = asked && run.trace.parentSpanId === undefined && !this.#host.isParent(run.trace.spanId);
     const ids = adopted
-      ? { traceId: asked.askedBy.traceId, spanId: run.trace.spanId, parentSpanId: asked.askedBy.spanId }
+      ? { traceId: asked.by.trace.traceId, spanId: run.trace.spanId, parentSpanId: asked.by.trace.spanId }
       : run.trace;
     const span = this.#host.spans.startTool({
       name: `execute_tool ${run.name}`,
@@ -156,7 +160,7 @@ export class ToolRecorder {
     });
     const declared = run.context.session;
     const session: SessionRef | undefined =
-      asked?.session ??
+      asked?.by.session ??
       (declared && {
         id: declared.id,
         seq: this.#host.seqOf(declared.id),
@@ -171,11 +175,11 @@ export class ToolRecorder {
       tool: {
         basis: 'wrapped',
         name: run.name,
-        ...(asked?.callId === undefined ? {} : { callId: asked.callId }),
+        ...(asked?.call.id === undefined ? {} : { callId: asked.call.id }),
         ...(args === undefined ? {} : { arguments: clean(args, 'request.body') }),
         ...(result === undefined ? {} : { result: clean(result, 'response.body') }),
         ...(error ? { error: error.info } : {}),
-        ...(asked ? { askedBy: asked.askedBy.spanId } : {}),
+        ...(asked ? { askedBy: asked.by.trace.spanId } : {}),
       },
       ...(declared?.metadata ? { metadata: declared.metadata } : {}),
       ...(error ? { error: error.info } : {}),
