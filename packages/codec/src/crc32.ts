@@ -32,7 +32,8 @@ export function crc32(bytes: Uint8Array): number {
   let i = 0;
   // The indexes are in range by construction; `!`-free access through `as` keeps the loop free of branches.
   for (; i < whole; i += SLICES) {
-    const low = c ^ (b[i] as number) ^ ((b[i + 1] as number) << 8) ^ ((b[i + 2] as number) << 16) ^ ((b[i + 3] as number) << 24);
+    const low =
+      c ^ (b[i] as number) ^ ((b[i + 1] as number) << 8) ^ ((b[i + 2] as number) << 16) ^ ((b[i + 3] as number) << 24);
     c =
       (t[0x700 | (low & 255)] as number) ^
       (t[0x600 | ((low >>> 8) & 255)] as number) ^

@@ -10,8 +10,14 @@ function members(source: string, name: string): { required: string[]; optional: 
   const body = new RegExp(`export interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source)?.[1] ?? '';
   const found = [...body.matchAll(/^ {2}(\w+)(\??):/gm)].filter((match) => match[1] !== 'type' || name === 'ErrorInfo');
   return {
-    required: found.filter((match) => match[2] === '').map((match) => match[1] ?? '').sort(),
-    optional: found.filter((match) => match[2] === '?').map((match) => match[1] ?? '').sort(),
+    required: found
+      .filter((match) => match[2] === '')
+      .map((match) => match[1] ?? '')
+      .sort(),
+    optional: found
+      .filter((match) => match[2] === '?')
+      .map((match) => match[1] ?? '')
+      .sort(),
   };
 }
 

@@ -124,7 +124,8 @@ export class FormFieldFinder implements Finder {
   }
 
   #replace(bytes: Uint8Array, start: number, end: number, name: string, edits: Edit[]): void {
-    const value = this.#mode === 'urlencoded' ? decoded(bytes.subarray(start, end)) : utf8Text(bytes.subarray(start, end));
+    const value =
+      this.#mode === 'urlencoded' ? decoded(bytes.subarray(start, end)) : utf8Text(bytes.subarray(start, end));
     if (value === '' || (value !== undefined && isMasked(value))) return;
     const plain = name.toLowerCase();
     const token = value === undefined ? this.#tokens.fresh(plain) : this.#tokens.token(plain, value);

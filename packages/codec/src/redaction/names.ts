@@ -24,7 +24,14 @@ const FIELD_SECRET_ENDING =
   /(?:apikey|apitoken|accesstoken|refreshtoken|idtoken|authtoken|bearertoken|sessiontoken|securitytoken|authorizationtoken|oauthtoken|secretkey|secretaccesskey|privatekey|signingkey|encryptionkey|subscriptionkey|clientsecret|signingsecret|webhooksecret|appsecret|password|passwd|passphrase)$/;
 
 /** Words that also name harmless things: a token of text, the secret of a riddle, a recipe's cookie. */
-const FIELD_AMBIGUOUS: ReadonlySet<string> = new Set(['token', 'secret', 'credential', 'credentials', 'cookie', 'auth']);
+const FIELD_AMBIGUOUS: ReadonlySet<string> = new Set([
+  'token',
+  'secret',
+  'credential',
+  'credentials',
+  'cookie',
+  'auth',
+]);
 
 /** Verdict on a member name of a JSON body or a field of a multipart form. */
 export function fieldVerdict(name: string): NameVerdict {
@@ -82,13 +89,7 @@ const HEADER_WORDS: ReadonlySet<string> = new Set([
   'jwt',
 ]);
 /** Last words that make a credential: `x-amz-security-token`, but not `x-amzn-bedrock-input-token-count`. */
-const HEADER_LAST_WORDS: ReadonlySet<string> = new Set([
-  'token',
-  'cookie',
-  'cookie2',
-  'authtoken',
-  'accesstoken',
-]);
+const HEADER_LAST_WORDS: ReadonlySet<string> = new Set(['token', 'cookie', 'cookie2', 'authtoken', 'accesstoken']);
 /** Words before `key` that make it a name and not a credential. */
 const HARMLESS_KEYS: ReadonlySet<string> = new Set([
   'idempotency',

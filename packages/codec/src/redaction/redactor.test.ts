@@ -28,10 +28,26 @@ describe('a body redactor', () => {
     ['a secret in JSON in JSON in JSON', nested({ a: SECRET }, 2), nested({ a: '{{secret:env.OPENAI_API_KEY}}' }, 2)],
     ['a secret in a URL', `u=${encodeURIComponent(SECRET)}&b`, 'u={{secret:env.OPENAI_API_KEY}}&b'],
     ['a credential field', '{"api_key": "abc", "b": 1}', '{"api_key": "{{secret:api_key}}", "b": 1}'],
-    ['a credential field with its scheme', '{"authorization":"Bearer abc"}', '{"authorization":"Bearer {{secret:authorization}}"}'],
-    ['a credential field, nested', nested({ p: 1, password: 'a"b\\' }, 3), nested({ p: 1, password: '{{secret:password}}' }, 3)],
-    ['two credential fields', '{"password":"a","x":{"password":"b"},"password":"a"}', '{"password":"{{secret:password}}","x":{"password":"{{secret:password.2}}"},"password":"{{secret:password}}"}'],
-    ['a form', 'a=b&client_secret=x%20y&code=9&z=1', 'a=b&client_secret={{secret:client_secret}}&code={{secret:code}}&z=1'],
+    [
+      'a credential field with its scheme',
+      '{"authorization":"Bearer abc"}',
+      '{"authorization":"Bearer {{secret:authorization}}"}',
+    ],
+    [
+      'a credential field, nested',
+      nested({ p: 1, password: 'a"b\\' }, 3),
+      nested({ p: 1, password: '{{secret:password}}' }, 3),
+    ],
+    [
+      'two credential fields',
+      '{"password":"a","x":{"password":"b"},"password":"a"}',
+      '{"password":"{{secret:password}}","x":{"password":"{{secret:password.2}}"},"password":"{{secret:password}}"}',
+    ],
+    [
+      'a form',
+      'a=b&client_secret=x%20y&code=9&z=1',
+      'a=b&client_secret={{secret:client_secret}}&code={{secret:code}}&z=1',
+    ],
     [
       'a multipart form',
       '--b\r\nContent-Disposition: form-data; name="api_key"\r\n\r\nabc\r\n--b\r\nContent-Disposition: form-data; name="f"\r\n\r\nabc\r\n--b--\r\n',

@@ -147,4 +147,3 @@ class SecretRedactor implements Redactor {
     return utf8Text(concatBytes([...body.push(bytes), ...body.end()])) ?? text;
   }
 }
-

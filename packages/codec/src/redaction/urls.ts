@@ -21,7 +21,10 @@ export function redactUrl(url: string, tokens: TokenBook): { url: string; found:
     found.push({ token, value });
     return token;
   };
-  const withoutUser = url.replace(USER_INFO, (_, scheme: string, info: string) => `${scheme}${replace('userinfo', info)}@`);
+  const withoutUser = url.replace(
+    USER_INFO,
+    (_, scheme: string, info: string) => `${scheme}${replace('userinfo', info)}@`,
+  );
   const query = withoutUser.search(/[?#]/);
   if (query === -1) return { url: withoutUser, found };
   const redacted = withoutUser.slice(query).replace(PARAMETER, (whole, lead: string, name: string, raw: string) => {

@@ -19,8 +19,14 @@ function jsonForms(value: string): string[] {
     (text) => JSON.stringify(text).slice(1, -1),
     // PHP escapes slashes; Python and Ruby everything beyond ASCII; Go what HTML reads as markup.
     (text) => JSON.stringify(text).slice(1, -1).replaceAll('/', '\\/'),
-    (text) => JSON.stringify(text).slice(1, -1).replace(/[\u007f-\uffff]/g, unicodeEscape),
-    (text) => JSON.stringify(text).slice(1, -1).replace(/[<>&\u2028\u2029]/g, unicodeEscape),
+    (text) =>
+      JSON.stringify(text)
+        .slice(1, -1)
+        .replace(/[\u007f-\uffff]/g, unicodeEscape),
+    (text) =>
+      JSON.stringify(text)
+        .slice(1, -1)
+        .replace(/[<>&\u2028\u2029]/g, unicodeEscape),
   ];
   const forms: string[] = [];
   for (const escape of escapers) {
