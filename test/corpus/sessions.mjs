@@ -105,14 +105,17 @@ export function unmaskIds(sessions) {
   const bodies = (call) => [call.request, call.response];
   for (const session of sessions) {
     for (const message of session.calls.flatMap(bodies)) {
-      for (const [id] of (message.body_text ?? '').matchAll(pattern)) owners.set(id, (owners.get(id) ?? new Set()).add(session.id));
+      for (const [id] of (message.body_text ?? '').matchAll(pattern))
+        owners.set(id, (owners.get(id) ?? new Set()).add(session.id));
     }
   }
   for (const [at, session] of sessions.entries()) {
     const own = String(at).padStart(6, '0');
     for (const message of session.calls.flatMap(bodies)) {
       if (typeof message.body_text !== 'string') continue;
-      message.body_text = message.body_text.replace(pattern, (id) => (owners.get(id).size > 1 ? id.slice(0, -6) + own : id));
+      message.body_text = message.body_text.replace(pattern, (id) =>
+        owners.get(id).size > 1 ? id.slice(0, -6) + own : id,
+      );
     }
   }
   return [...owners].filter(([, ids]) => ids.size > 1).map(([id, ids]) => ({ id, sessions: [...ids] }));
@@ -141,7 +144,9 @@ export function sendingOrder(sessions, width = 1) {
 function areOne(asking, sending) {
   const asked = new Set(asking.calls.flatMap((call) => [...idsOfAnswer(call.response).calls]));
   const own = new Set(sending.calls.flatMap((call) => [...idsOfAnswer(call.response).calls]));
-  return sending.calls.some((call) => resultIds(parse(call.request.body_text ?? '')).some((id) => asked.has(id) && !own.has(id)));
+  return sending.calls.some((call) =>
+    resultIds(parse(call.request.body_text ?? '')).some((id) => asked.has(id) && !own.has(id)),
+  );
 }
 
 /**

@@ -1,38 +1,74 @@
-/** The chain of a conversation: which call continues which, and which tool result answers which tool call. */
+/**
+ * The chain of a conversation: hashes that tell which call continues which. They survive what clients do to an answer
+ * when they send it back (see {@link chatAtoms}).
+ */
 import type { Chain, Message, RequestView, ResponseView, ToolResult } from '@orangebox/schema';
-import { chatAtoms } from './conversation-atoms.ts';
+import { type Atom, chatAtoms } from './conversation-atoms.ts';
 import type { Sha256 } from './hash.ts';
 
-/** Rolling hash over the atoms of a conversation. */
-export function extendHash(hash: string, atoms: readonly string[], sha256: Sha256): string {
-  let out = hash;
-  for (const atom of atoms) out = sha256(`${out}\n${atom}`);
-  return out;
+/** A place in a conversation at which a call may have been made: all before it is that call's request. */
+export interface Junction {
+  /** Hash of the messages before. */
+  before: string;
+  /** Things the model said right after, and the hash of the conversation up to each. */
+  said: { atom: Atom; after: string }[];
+  /** Number of atoms before. */
+  length: number;
+}
+
+/** A request's messages as hashes. */
+export interface ConversationHashes {
+  /** Hash of all messages. */
+  whole: string;
+  /** Hash after each atom. */
+  prefixes: string[];
+  /** Where the model spoke, oldest first. */
+  junctions: Junction[];
+}
+
+function extend(hash: string, atom: Atom, sha256: Sha256): string {
+  return sha256(`${hash}\n${atom.text}`);
+}
+
+/** Hashes of a request's messages. */
+export function hashConversation(messages: readonly Message[], sha256: Sha256): ConversationHashes {
+  let whole = '';
+  const prefixes: string[] = [];
+  const junctions: Junction[] = [];
+  let open: Junction | undefined;
+  for (const atom of chatAtoms(messages)) {
+    if (atom.byModel && !open) {
+      open = { before: whole, said: [], length: prefixes.length };
+      junctions.push(open);
+    }
+    whole = extend(whole, atom, sha256);
+    prefixes.push(whole);
+    if (atom.byModel) open?.said.push({ atom, after: whole });
+    else open = undefined;
+  }
+  return { whole, prefixes, junctions };
+}
+
+/** Hash of the conversation that a call left; undefined when the answer says nothing. */
+export function hashAfter(whole: string, answer: Message | undefined, sha256: Sha256): string | undefined {
+  if (!answer) return undefined;
+  const atoms = chatAtoms([answer]);
+  if (atoms.length === 0) return undefined;
+  return atoms.reduce((hash, atom) => extend(hash, atom, sha256), whole);
 }
 
 /**
  * Hashes of the conversation that a call continued (its messages up to the last answer among them) and of the one it
- * left (its messages and its answer). A call continues the call whose `after` is its `before`.
+ * left (its messages and its first choice). A call continues the call whose `after` is its `before`.
  */
 export function chainOf(request: RequestView, response: ResponseView, sha256: Sha256): Chain {
-  const atoms = chatAtoms(request.messages);
-  const chain: Chain = {};
-  const last = atoms.findLastIndex((atom) => atom.byModel);
-  const texts = atoms.map((atom) => atom.text);
-  if (last >= 0) chain.before = extendHash('', texts.slice(0, last + 1), sha256);
-  const answer = answerOf(response);
-  if (answer) {
-    const own = chatAtoms([answer]).map((atom) => atom.text);
-    if (own.length > 0) chain.after = extendHash('', [...texts, ...own], sha256);
-  }
-  return chain;
+  const { whole, junctions } = hashConversation(request.messages, sha256);
+  const before = junctions.at(-1)?.said.at(-1)?.after;
+  const after = hashAfter(whole, response.choices[0]?.message, sha256);
+  return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
 }
 
-function answerOf(response: ResponseView): Message | undefined {
-  return response.choices[0]?.message;
-}
-
-/** The tool results that a request carries, in order. */
+/** The tool results that a request carries, in order; those of earlier turns among them. */
 export function toolResultsOf(request: RequestView): ToolResult[] {
   return request.messages.flatMap((message) => (message.toolResult ? [message.toolResult] : []));
 }

@@ -53,15 +53,18 @@ export {
   chainOf,
   hashAfter,
   hashConversation,
+  type Junction,
   toolResultsOf,
 } from './conversation.ts';
 export {
   type CallPlace,
   type Continuation,
   CONVERSATION_INDEX_MAX_ENTRIES,
+  type ContinuationEvidence,
   ConversationIndex,
   type IndexedCall,
 } from './conversation-index.ts';
+export { type AskedToolCall, type JoinedToolResult, TOOL_JOINS_MAX_CALLS, ToolJoins } from './tool-joins.ts';
 
 // Redaction
 export { BodyRedactor } from './redaction/body-redactor.ts';

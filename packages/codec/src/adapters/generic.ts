@@ -9,7 +9,7 @@ import type { AdapterInput } from './input.ts';
 import { arrayOf, filledOf, isObject, objectOf, objectsOf, stringOf, textOrJson } from './json.ts';
 import { emptyResponse, summariseChoices } from './message.ts';
 import { chatMessage, decodeSegment } from './openai-chat.ts';
-import { embeddingInputs } from './openai-embeddings.ts';
+import { embeddingInputs, INPUT_ROLE } from './openai-embeddings.ts';
 import { addParameters, readParameters } from './parameters.ts';
 import { providerOf } from './provider.ts';
 
@@ -32,6 +32,8 @@ const NESTED_PARAMETERS = [
   'parameters',
 ];
 
+const CONVERSATIONS = new Set(['chat', 'generate_content', 'text_completion']);
+
 /** Views of any exchange, as far as its bodies have a known shape. */
 export function describeGeneric(input: AdapterInput): Described {
   const shape = shapeOf(input);
@@ -39,7 +41,8 @@ export function describeGeneric(input: AdapterInput): Described {
   const response = emptyResponse();
   if (input.exchange.response) fillGenericResponse(response, input);
   summariseChoices(response);
-  return { call: genericCall(input, shape, response), request: genericRequest(body, shape), response };
+  const call = genericCall(input, shape, response);
+  return { call, request: genericRequest(body, shape, CONVERSATIONS.has(call.operation)), response };
 }
 
 function shapeOf({ path, request: body }: AdapterInput): Shape {
@@ -135,9 +138,10 @@ function outputType(path: string): string | undefined {
   return path.endsWith('/audio/speech') ? 'speech' : undefined;
 }
 
-function genericRequest(body: JsonObject | undefined, shape: Shape): RequestView {
+function genericRequest(body: JsonObject | undefined, shape: Shape, isConversation: boolean): RequestView {
   if (!body) return { messages: [] };
   const view: RequestView = { messages: messagesOf(body, shape) };
+  if (!isConversation) for (const message of view.messages) message.role = INPUT_ROLE;
   const tools = body['tools'] ?? objectOf(body['toolConfig'])['tools'];
   if (Array.isArray(tools)) view.tools = tools;
   const previous = filledOf(body['previous_interaction_id']);

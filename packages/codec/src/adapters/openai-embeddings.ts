@@ -12,6 +12,9 @@ const APART = new Set(['model', 'input', 'stream']);
 const RESPONSE_KNOWN = new Set(['object', 'data', 'model', 'usage', 'id', 'created', 'error']);
 const FLOAT_BYTES = 4;
 
+/** Role of what is no turn of a conversation: texts to embed, to rank, to judge, to draw. */
+export const INPUT_ROLE = 'input';
+
 /** Views of an embeddings exchange. */
 export function describeEmbeddings(input: AdapterInput): Described {
   const body = input.request;
@@ -33,9 +36,9 @@ export function describeEmbeddings(input: AdapterInput): Described {
 /** The texts to embed, one message each; a list of token numbers is one text. */
 export function embeddingInputs(input: Json | undefined): Message[] {
   if (input === undefined || input === null) return [];
-  if (!Array.isArray(input)) return [{ role: 'user', text: textOrJson(input) }];
-  if (typeof input[0] === 'number') return [{ role: 'user', text: JSON.stringify(input) }];
-  return input.map((entry) => ({ role: 'user', text: textOrJson(entry) }));
+  if (!Array.isArray(input)) return [{ role: INPUT_ROLE, text: textOrJson(input) }];
+  if (typeof input[0] === 'number') return [{ role: INPUT_ROLE, text: JSON.stringify(input) }];
+  return input.map((entry) => ({ role: INPUT_ROLE, text: textOrJson(entry) }));
 }
 
 function embeddingsResponse(input: AdapterInput): ResponseView {

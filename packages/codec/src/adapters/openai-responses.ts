@@ -4,7 +4,7 @@ import type { Described } from './described.ts';
 import type { AdapterInput } from './input.ts';
 import { filledOf, isObject, objectOf, objectsOf, parseJson, stringOf, textOrJson, unknownMembers } from './json.ts';
 import { emptyResponse, errorOf, fillContent, readContent, summariseChoices, toolCall, usageOf } from './message.ts';
-import { deploymentOf, textError } from './openai-chat.ts';
+import { decodeSegment, deploymentOf, textError } from './openai-chat.ts';
 import { readParameters } from './parameters.ts';
 import { providerOf } from './provider.ts';
 import { outputText, ResponsesAccumulator } from './responses-accumulator.ts';
@@ -34,7 +34,7 @@ export function describeResponses(input: AdapterInput): Described {
       stream: body?.['stream'] === true || /[?&]stream=true\b/.test(input.exchange.request.url),
       parameters: readParameters(body, APART),
     },
-    request: responsesRequest(body),
+    request: input.method === 'GET' ? polledRequest(input.path) : responsesRequest(body),
     response,
   };
 }
@@ -42,6 +42,11 @@ export function describeResponses(input: AdapterInput): Described {
 /** A GET has no body: the answer names the model. */
 function polledModel(input: AdapterInput, response: ResponseView): string | undefined {
   return input.method === 'GET' ? response.model : undefined;
+}
+
+/** A poll continues the call that began the response. */
+function polledRequest(path: string): RequestView {
+  return { messages: [], previousResponseId: decodeSegment(path.slice(path.lastIndexOf('/') + 1)) };
 }
 
 function responsesRequest(body: JsonObject | undefined): RequestView {
@@ -83,7 +88,14 @@ export function responsesItem(item: JsonObject): Message {
     const args = item['action'] ?? item['arguments'] ?? item['code'] ?? item['queries'] ?? item['operation'];
     return {
       role: 'assistant',
-      toolCalls: [toolCall(item['call_id'] ?? item['id'], type.slice(0, -5), args, type)],
+      toolCalls: [
+        toolCall(
+          item['call_id'] ?? item['id'],
+          type.slice(0, -5),
+          args,
+          item['execution'] === 'client' ? 'custom' : type,
+        ),
+      ],
       raw: item,
     };
   }
