@@ -142,7 +142,7 @@ describe('purge with --yes', () => {
 describe('doctor', () => {
   it('finds nothing wrong with a good recording', () => {
     const { stdout, code } = cli(['doctor'], { cwd });
-    expect(stdout).toMatch(/✓ lost {2}no promised snapshot is missing/);
+    expect(stdout).toMatch(/✓ lost +no promised snapshot is missing/);
     expect(stdout).not.toContain('✗');
     expect(code).toBe(0);
   });

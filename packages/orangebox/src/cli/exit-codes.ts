@@ -25,7 +25,8 @@ const BY_CODE: readonly (readonly [pattern: RegExp, code: number])[] = [
   [/_(?:UNREADABLE|NOT_WRITABLE|READ_ONLY|FORBIDDEN|IO)$|^OBX_STORE_/, EXIT.unreadable],
   [/^OBX_(?:SEGMENT|SNAPSHOT|KEY|JSON|BODY)_/, EXIT.damaged],
   [/_(?:NETWORK|TIMEOUT|UNREACHABLE|LISTEN|ABORTED)$/, EXIT.network],
-  [/^OBX_REPLAY_NO_/, EXIT.notFound],
+  [/^OBX_SERVE_PORT$/, EXIT.network],
+  [/^OBX_REPLAY_(?:NO_|SDK_LOAD)/, EXIT.notFound],
   [/^OBX_RESEND_NO_(?:REQUEST|EXCHANGE)/, EXIT.notFound],
   [/^OBX_(?:RESEND|REPLAY|SERVE|CONFIRM|FILE|CURL)_/, EXIT.refused],
 ];

@@ -9,6 +9,7 @@ import { EXIT } from '../exit-codes.ts';
 import { locate } from '../locate.ts';
 import { withProgress } from '../progress.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
+import { padEnd } from '../text/table.ts';
 
 /** Runs all checks; exit code 1 when one of them found a problem, warnings alone leave it 0. */
 export async function doctor(context: CommandContext, options: { json?: boolean }): Promise<number> {
@@ -25,8 +26,9 @@ export async function doctor(context: CommandContext, options: { json?: boolean 
   else {
     const c = terminal.colors;
     const marks = { ok: c.green('✓'), warning: c.yellow('!'), problem: c.red('✗') };
+    const width = Math.max(...checks.map((check) => check.name.length));
     for (const check of checks) {
-      terminal.line(`${marks[check.result]} ${c.bold(check.name)}  ${escapeLine(check.message)}`);
+      terminal.line(`${marks[check.result]} ${c.bold(padEnd(check.name, width))}  ${escapeLine(check.message)}`);
       if (check.hint !== undefined) terminal.line(`    ${c.cyan(escapeLine(check.hint))}`);
     }
   }

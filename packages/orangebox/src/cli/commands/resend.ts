@@ -1,7 +1,7 @@
 /** `orangebox resend REF`: the same request again, live, compared with the recording. */
 import { type Comparison, withViews } from '@orangebox/codec';
-import { compare, type ResendPlan, type ResentCall, resend } from '@orangebox/replay';
-import { OrangeboxError, type Snapshot } from '@orangebox/schema';
+import { compareResent, type NoiseComparison, type ResendPlan, type ResentCall, resend } from '@orangebox/replay';
+import type { Snapshot } from '@orangebox/schema';
 import { decodeContent, type SnapshotStore } from '@orangebox/store';
 import { confirm } from '../ask.ts';
 import type { CommandContext } from '../context.ts';
@@ -9,6 +9,7 @@ import { EXIT } from '../exit-codes.ts';
 import { loadOne, openStore } from '../open-store.ts';
 import { parseCount } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
+import { reportError } from '../report-error.ts';
 import { renderComparison } from '../show/comparison.ts';
 import { isFailure } from '../show/header.ts';
 import { type Pen, penFor } from '../show/pen.ts';
@@ -42,6 +43,7 @@ export async function resendCommand(
   try {
     const { entry, snapshot, store: owner } = await loadOne(context, reference, store);
     let done = 0;
+    let agreed = false;
     const sending = resend(snapshot, {
       store: owner,
       cwd: context.cwd,
@@ -49,20 +51,26 @@ export async function resendCommand(
       env: context.env.all,
       allowEffects: options.allowEffects === true,
       ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
-      confirm: (plan) => agree(context, plan, options),
+      confirm: async (plan) => {
+        agreed = await agree(context, plan, options);
+        return agreed;
+      },
       onResult: () => void done++,
     });
     const result = await withProgress(
       terminal,
-      () => (n === 1 ? 'waiting for the answer' : `${done} of ${n} answered`),
+      () => (!agreed ? undefined : n === 1 ? 'waiting for the answer' : `${done} of ${n} answered`),
       sending,
     );
-    const compared: Compared[] = [];
-    for (const call of result.calls) compared.push({ call, comparison: await compare(snapshot, call.snapshot) });
-    const kept = options.keep === false || owner.kind === 'memory' ? [] : await keep(owner, result.calls);
+    const noise = compareResent(result);
+    const compared = result.calls.flatMap((call, i): Compared[] => {
+      const comparison = noise.comparisons[i];
+      return comparison === undefined ? [] : [{ call, comparison }];
+    });
+    const kept = options.keep === false || owner.kind === 'memory' ? [] : await keep(context, owner, result.calls);
     if (options.json === true)
       terminal.line(safeJson({ plan: result.plan, calls: compared.map((c, i) => jsonOf(c, kept[i])) }, 2));
-    else await report(context, entry.ref, compared, kept);
+    else report(context, entry.ref, compared, kept, noise);
     return exitCode(snapshot, compared);
   } finally {
     await store.close();
@@ -84,9 +92,7 @@ async function agree(context: CommandContext, plan: ResendPlan, options: ResendC
   if (options.json !== true || options.yes !== true) writePlan(context, plan);
   if (options.yes === true) return true;
   const times = plan.n === 1 ? 'once' : `${plan.n} times`;
-  if (await confirm(context, `Send it ${times}? This may cost money.`, 'sending a live request')) return true;
-  terminal.note('nothing was sent');
-  throw new OrangeboxError('OBX_RESEND_REFUSED', 'not sent, as answered');
+  return confirm(context, `Send it ${times}? This may cost money.`, 'sending a live request');
 }
 
 function writePlan(context: CommandContext, plan: ResendPlan): void {
@@ -104,19 +110,25 @@ function writePlan(context: CommandContext, plan: ResendPlan): void {
     terminal.note(c.yellow(escapeLine(`  effects on the server: ${plan.effects.join(', ')}`)));
 }
 
-/** Keeps the new calls, so that they can be shown and compared later. */
-async function keep(store: SnapshotStore, calls: readonly ResentCall[]): Promise<string[]> {
+/** Keeps the new calls, so that they can be shown and compared later. What was spent is reported even if that fails. */
+async function keep(context: CommandContext, store: SnapshotStore, calls: readonly ResentCall[]): Promise<string[]> {
   const keys: string[] = [];
-  for (const call of calls) keys.push(await store.put(call.snapshot));
+  try {
+    for (const call of calls) keys.push(await store.put(call.snapshot));
+  } catch (error) {
+    reportError(error, context.terminal, context.env.debug);
+    context.terminal.note('the new calls are not kept');
+  }
   return keys;
 }
 
-async function report(
+function report(
   context: CommandContext,
   ref: string,
   compared: readonly Compared[],
   kept: readonly string[],
-): Promise<void> {
+  noise: NoiseComparison,
+): void {
   const { terminal } = context;
   const c = terminal.colors;
   const pen = penFor(terminal);
@@ -133,27 +145,23 @@ async function report(
     terminal.line(`${number}${c.yellow(name)}  ${isFailure(exchange) ? c.red(status) : c.green(status)}  ${took}`);
     renderComparison(pen, comparison, { left: `recorded ${ref}`, right: 'resent', indent: '  ' });
   }
-  if (compared.length > 1) await writeNoise(pen, compared);
+  if (compared.length > 1) writeNoise(pen, noise);
   else if (terminal.interactive) {
     terminal.line(c.dim(`  one answer says little: -n 5 shows how much the model varies by itself`));
   }
 }
 
 /** How much the resent answers differ among themselves: a difference to the recording below that says nothing. */
-async function writeNoise(pen: Pen, compared: readonly Compared[]): Promise<void> {
-  const counts = { identical: 0, equivalent: 0, different: 0 };
-  for (let i = 0; i < compared.length; i++) {
-    for (let j = i + 1; j < compared.length; j++) {
-      const [a, b] = [compared[i], compared[j]];
-      if (a !== undefined && b !== undefined) counts[(await compare(a.call.snapshot, b.call.snapshot)).verdict]++;
-    }
-  }
-  const pairs = counts.identical + counts.equivalent + counts.different;
-  const against = compared.filter(({ comparison }) => comparison.verdict === 'different').length;
+function writeNoise(pen: Pen, noise: NoiseComparison): void {
+  const floor = noise.noiseFloor;
+  if (floor === undefined) return;
+  const { bold } = pen.colors;
+  const pairs = floor.identical + floor.equivalent + floor.different;
+  const answers = noise.comparisons.length;
   pen.line();
-  pen.line(`${pen.colors.bold('against the recording')}  ${against} of ${compared.length} different`);
+  pen.line(`${bold('against the recording')}  ${noise.againstRecording.different} of ${answers} different`);
   pen.line(
-    `${pen.colors.bold('noise floor')}            ${counts.different} of ${plural(pairs, 'pair')} of resent answers different among themselves, ${counts.equivalent} equivalent, ${counts.identical} identical`,
+    `${bold('noise floor')}            ${floor.different} of ${plural(pairs, 'pair')} of resent answers different, ${floor.equivalent} equivalent, ${floor.identical} identical`,
   );
 }
 

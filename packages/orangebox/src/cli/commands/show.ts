@@ -108,12 +108,25 @@ async function showConversation(
     return;
   }
   renderRunHeader(pen, resolved, entries, context.nowMs);
-  for (const [i, call] of calls.entries()) {
+  const ordered = inAskedOrder(calls);
+  const tools = ordered.flatMap((call) => call.snapshot.tool ?? []);
+  for (const [i, call] of ordered.entries()) {
     pen.line();
-    const earlier = calls.slice(0, i);
-    renderCall(pen, call, { nowMs: context.nowMs, all: options.all === true, earlier, compact: true });
+    const earlier = ordered.slice(0, i);
+    renderCall(pen, call, { nowMs: context.nowMs, all: options.all === true, earlier, among: { tools } });
   }
   if (terminal.interactive) writeNext(terminal, nextAfterRun(calls));
+}
+
+/** Tool runs that began at one moment in the order in which the model asked for them. */
+function inAskedOrder(calls: readonly ShownCall[]): ShownCall[] {
+  const asked = calls.flatMap((call) => (call.snapshot.response?.toolCalls ?? []).map((tool) => tool.id));
+  const place = (call: ShownCall): number => asked.indexOf(call.snapshot.tool?.callId);
+  return calls.toSorted((a, b) => {
+    const [left, right] = [BigInt(a.snapshot.time.startUnixNano), BigInt(b.snapshot.time.startUnixNano)];
+    if (left !== right) return left < right ? -1 : 1;
+    return a.snapshot.tool === undefined || b.snapshot.tool === undefined ? 0 : place(a) - place(b);
+  });
 }
 
 async function loadAll(store: SnapshotStore, entries: readonly StoredEntry[], tick: () => void): Promise<ShownCall[]> {

@@ -3,7 +3,7 @@ import type { Message, Snapshot, ToolExecution } from '@orangebox/schema';
 import { escapeLine } from '../text/escape.ts';
 import { formatDuration, millisecondsBetween, plural } from '../text/format.ts';
 import { renderAttempts, renderFailure } from './attempts.ts';
-import { renderHeader } from './header.ts';
+import { NORMAL_FINISH, renderHeader } from './header.ts';
 import { renderMessage } from './message.ts';
 import { newSince, toolNamesOf } from './new-messages.ts';
 import type { Pen } from './pen.ts';
@@ -21,8 +21,8 @@ export interface RenderOptions {
   nowMs: number;
   /** The whole conversation, not only what is new. */
   all: boolean;
-  /** One of several: the header leaves out what they share. */
-  compact?: boolean;
+  /** One of several: what the reader sees elsewhere is left out. `tools`: the tool runs shown between the calls. */
+  among?: { tools: readonly ToolExecution[] };
   /** Earlier calls of the same session, oldest first. */
   earlier: readonly ShownCall[];
 }
@@ -30,7 +30,11 @@ export interface RenderOptions {
 /** Writes a call: header, what is new in its request, its answer, attempts, failure. */
 export function renderCall(pen: Pen, shown: ShownCall, options: RenderOptions): void {
   const { snapshot } = shown;
-  renderHeader(pen, snapshot, shown.ref, options.nowMs, options.compact);
+  if (snapshot.tool !== undefined && options.among !== undefined) {
+    renderToolRun(pen, snapshot.tool, shown);
+    return;
+  }
+  renderHeader(pen, snapshot, shown.ref, options.nowMs, options.among !== undefined);
   pen.line();
   if (snapshot.tool !== undefined) {
     renderToolExecution(pen, snapshot.tool, snapshot);
@@ -55,11 +59,13 @@ function renderRequest(pen: Pen, shown: ShownCall, options: RenderOptions): void
         options.earlier.map((call) => call.snapshot),
       );
   const names = toolNamesOf([snapshot, ...options.earlier.map((call) => call.snapshot)]);
-  if (fresh.seen > 0) {
+  const runs = options.among?.tools;
+  const messages = fresh.messages.filter((message) => !isShownRun(message, runs));
+  const seen = fresh.seen + fresh.messages.length - messages.length;
+  if (seen > 0) {
     const before = options.earlier.find((call) => call.snapshot.id === fresh.continues?.id);
-    pen.line(
-      c.dim(`  … ${plural(fresh.seen, 'message')} as in ${before?.ref ?? 'the call before'} (--all shows them)`),
-    );
+    const where = runs === undefined ? `as in ${before?.ref ?? 'the call before'} (--all shows them)` : 'as above';
+    pen.line(c.dim(`  … ${plural(seen, 'message')} ${where}`));
     pen.line();
   }
   const tools = toolNamesOffered(snapshot);
@@ -72,10 +78,17 @@ function renderRequest(pen: Pen, shown: ShownCall, options: RenderOptions): void
     pen.line(c.dim(`  goes on from ${escapeLine(previous)}, kept by the provider`));
     pen.line();
   }
-  for (const message of fresh.messages) {
+  for (const message of messages) {
     renderMessage(pen, message, names);
     pen.line();
   }
+}
+
+/** Whether a message only brings the result of a tool run that has been shown. */
+function isShownRun(message: Message, runs: readonly ToolExecution[] | undefined): boolean {
+  const { toolResult } = message;
+  if (toolResult?.callId === undefined) return false;
+  return runs?.some((run) => run.callId === toolResult.callId && run.result === toolResult.content) ?? false;
 }
 
 function renderAnswer(pen: Pen, snapshot: Snapshot, calls: readonly ShownCall[]): void {
@@ -100,8 +113,6 @@ function renderAnswer(pen: Pen, snapshot: Snapshot, calls: readonly ShownCall[])
   }
 }
 
-const NORMAL_FINISH = new Set(['stop', 'tool_calls', 'completed', 'end_turn', 'tool_use']);
-
 function answerOf(message: Message): Message {
   return message.role === '' ? { ...message, role: 'assistant' } : message;
 }
@@ -116,6 +127,19 @@ function toolNamesOffered(snapshot: Snapshot): string {
   });
   const shown = names.slice(0, 12).join(', ');
   return escapeLine(names.length > 12 ? `${shown} and ${names.length - 12} more` : shown);
+}
+
+/** Writes a tool's run in the midst of a session: its arguments stand in the answer above. */
+function renderToolRun(pen: Pen, tool: ToolExecution, shown: ShownCall): void {
+  const c = pen.colors;
+  const { snapshot, ref } = shown;
+  const error = tool.error ?? snapshot.error;
+  const took = formatDuration(millisecondsBetween(snapshot.time.startUnixNano, snapshot.time.endUnixNano));
+  const facts = [tool.callId === undefined ? '' : escapeLine(tool.callId), tool.basis].filter((fact) => fact !== '');
+  const mark = error === undefined ? c.green('●') : c.red('●');
+  pen.line(`${mark} ${c.bold(`tool ${escapeLine(tool.name)}`)}  ${c.yellow(ref)}  ${took}  ${c.dim(facts.join('  '))}`);
+  if (tool.result !== undefined) writeText(pen, prettyJsonText(tool.result, (pen.width ?? 100) - 2), '  ');
+  if (error !== undefined) writeText(pen, `${error.type}: ${error.message}`, '  ', c.red);
 }
 
 /** A function that takes one object, as nearly all tools do, reads better without the list around it. */

@@ -72,7 +72,8 @@ function whereLine(snapshot: Snapshot, nowMs: number): string {
     const user = snapshot.session.userId === undefined ? '' : ` of ${snapshot.session.userId}`;
     parts.push(`session ${shortId(snapshot.session.id)}${user}, call ${snapshot.session.seq + 1}`);
   }
-  parts.push(snapshot.process.serviceName);
+  // The convention's name for "nobody said" says nothing to a reader.
+  if (!snapshot.process.serviceName.startsWith('unknown_service')) parts.push(snapshot.process.serviceName);
   return escapeLine(parts.filter((p) => p !== '').join(' · '));
 }
 
@@ -86,6 +87,16 @@ export function agoText(unixNano: string, nowMs: number): string {
 export function shortId(id: string): string {
   return /^[0-9a-f]{16,}$/i.test(id) || /^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(id) ? id.slice(0, 8) : id;
 }
+
+/** Finish reasons that need no word. */
+export const NORMAL_FINISH: ReadonlySet<string> = new Set([
+  'stop',
+  'tool_calls',
+  'function_call',
+  'completed',
+  'end_turn',
+  'tool_use',
+]);
 
 function costLine(snapshot: Snapshot): string {
   const parts: string[] = [];
@@ -105,9 +116,10 @@ function costLine(snapshot: Snapshot): string {
     if (snapshot.call?.stream === true && first !== undefined) {
       parts.push(`first chunk after ${formatDuration(Number(first.offsetNano) / 1e6)}`);
     }
-    parts.push(`${plural(response.chunks.length, 'chunk')}, ${formatBytes(response.body.sizeBytes)}`);
+    const chunks = response.chunks.length > 1 ? `${plural(response.chunks.length, 'chunk')}, ` : '';
+    parts.push(`${chunks}${formatBytes(response.body.sizeBytes)}`);
   }
-  const finish = snapshot.response?.finishReasons ?? [];
+  const finish = (snapshot.response?.finishReasons ?? []).filter((reason) => !NORMAL_FINISH.has(reason));
   if (finish.length > 0) parts.push(`finish: ${finish.join(', ')}`);
   if (snapshot.fidelity.level === 'partial') parts.push(`partial: ${snapshot.fidelity.reason.replaceAll('_', ' ')}`);
   else parts.push('exact');
