@@ -22,10 +22,11 @@ afterAll(async () => {
 async function bothWays(
   use: string,
   base: (run: string) => string,
+  env: { [name: string]: string } = {},
 ): Promise<{ bare: Outcome; tapped: Outcome }> {
   const one = async (nodeArgs: string[]): Promise<Outcome> => {
     const run = `run${String(runs++).padStart(4, '0')}`;
-    const outcome = await runProgram(program, { nodeArgs, args: [use, base(run)] });
+    const outcome = await runProgram(program, { nodeArgs, env, args: [use, base(run)] });
     outcome.stdout = outcome.stdout.replaceAll(run, 'run').replace(/"localPort":\d+/g, '"localPort":0');
     return outcome;
   };
@@ -111,6 +112,20 @@ describe('endings of calls made with openai', () => {
 function endings(outcome: Outcome): string[] {
   return outcome.exchanges.map((e) => `${e.ends[0]?.ending}/${e.ends[0]?.stage}/${e.status}`);
 }
+
+describe.each(['openai-4', 'openai-5'])('endings of calls made with %s', (version) => {
+  const env = { OPENAI_FROM: inRepository(`test/programs/${version}/package.json`) };
+  // Statuses differ in nothing that the wire shows.
+  const differing = cases.filter(([, , way]) => !/^\d/.test(way) || way === '429');
+  it.for(differing)('%s', async ([, use, way, expected]) => {
+    const { bare, tapped } = await bothWays(use, (run) => provider.base(way, run), env);
+    expect(tapped.stdout).toBe(bare.stdout);
+    expect(tapped.stdout).not.toBe('');
+    expect([tapped.code, tapped.signal, tapped.stderr]).toEqual([bare.code, bare.signal, bare.stderr]);
+    expect(endings(tapped)).toEqual(expected);
+    expect(tapped.exchanges.map((e) => e.ends.length)).toEqual(expected.map(() => 1));
+  });
+});
 
 /** OpenSSL puts the address of its error queue into the message. */
 function withoutOpenSslAddress(text: string): string {

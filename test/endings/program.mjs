@@ -1,8 +1,14 @@
 /**
  * A program that uses the `openai` SDK in one way and prints, as its last line, what it got: the result or everything
- * that can be seen of the error. It knows nothing of Orangebox. Arguments: way of use, base URL.
+ * that can be seen of the error. It knows nothing of Orangebox. Arguments: way of use, base
+ * URL.
  */
-import OpenAI from 'openai';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+// Older versions of the SDK are installed beside test programs of their own.
+const from = process.env.OPENAI_FROM ?? import.meta.url;
+const { default: OpenAI } = await import(pathToFileURL(createRequire(from).resolve('openai')).href);
 
 const [use, baseURL] = process.argv.slice(2);
 const messages = [{ role: 'user', content: 'hello' }];
@@ -10,6 +16,9 @@ const client = (options = {}) => new OpenAI({ apiKey: 'sk-test', baseURL, maxRet
 const create = (options, ...rest) => client(options).chat.completions.create({ model: 'gpt-test', messages }, ...rest);
 const stream = (options, ...rest) =>
   client(options).chat.completions.create({ model: 'gpt-test', messages, stream: true }, ...rest);
+
+/** Waits until the provider says that something happened to this run. */
+const when = (what) => fetch(new URL(`/when/${what}/${baseURL.split('/')[4]}`, baseURL)).then((response) => response.text());
 
 const texts = async (chunks, got) => {
   for await (const chunk of chunks) got.push(chunk.choices[0]?.delta.content ?? null);
@@ -20,13 +29,13 @@ const uses = {
   plain: () => create(),
   retried: () => create({ maxRetries: 2 }),
   stream: async () => texts(await stream(), []),
-  timeout: () => create({ timeout: 150 }),
+  timeout: () => create({ timeout: 1000 }),
   'abort-before-head': () => {
     const controller = new AbortController();
-    setTimeout(() => controller.abort(), 100);
+    void when('arrived').then(() => controller.abort());
     return create({}, { signal: controller.signal });
   },
-  'abort-signal-timeout': () => create({}, { signal: AbortSignal.timeout(100) }),
+  'abort-signal-timeout': () => create({}, { signal: AbortSignal.timeout(1000) }),
   'aborted-already': () => create({}, { signal: AbortSignal.abort() }),
   'abort-in-stream': async () => {
     const controller = new AbortController();
@@ -63,8 +72,8 @@ const uses = {
   },
   'never-read': async () => {
     await stream();
-    // Long enough for the buffers to fill; the end of the process is what ends the exchange.
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    // The buffers are full; the end of the process is what ends the exchange.
+    await when('stalled');
     return finish({ value: 'left unread' });
   },
   exit: async () => finish({ value: await create() }),
@@ -89,7 +98,7 @@ function describe(error, depth = 0) {
   for (const key of Reflect.ownKeys(error)) {
     if (key === 'stack' || key === 'cause') continue;
     const value = error[key];
-    own[String(key)] = value instanceof Headers ? [...value].filter(([name]) => name !== 'date') : value;
+    own[String(key)] = key === 'headers' ? undated(value) : value;
   }
   return {
     name: error.name,
@@ -99,6 +108,12 @@ function describe(error, depth = 0) {
     stackHead: String(error.stack).split('\n', 1)[0],
     ...('cause' in error ? { cause: describe(error.cause, depth + 1) } : {}),
   };
+}
+
+/** Headers, of either kind, without the time of the answer. */
+function undated(headers) {
+  if (headers instanceof Headers) return [...headers].filter(([name]) => name !== 'date');
+  return typeof headers === 'object' ? { ...headers, date: undefined } : headers;
 }
 
 try {

@@ -49,7 +49,7 @@ const ways = {
   },
   'cut-plain': (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
-    response.write('{"id":"x"', () => setTimeout(() => response.socket.resetAndDestroy(), 20));
+    response.write('{"id":"x"', () => setTimeout(() => response.socket.destroy(), 20));
   },
   'error-frame': (response) => {
     sse(response);
@@ -67,23 +67,55 @@ const ways = {
     response.end('data: [DONE]\n\n');
   },
   /** More than any buffer on the way holds, so that the wire stops when nobody reads. */
-  flood: (response) => {
+  flood: (response, _nth, stalled) => {
     sse(response);
     const text = frame('x'.repeat(64 * 1024));
     let left = 1000;
+    let quiet;
     const more = () => {
-      while (left-- > 0) if (!response.write(text)) return response.once('drain', more);
+      clearTimeout(quiet);
+      while (left-- > 0) {
+        if (response.write(text)) continue;
+        quiet = setTimeout(stalled, 150);
+        return response.once('drain', more);
+      }
       response.end('data: [DONE]\n\n');
     };
     more();
   },
 };
 
-/** Starts the provider; `base(way, run)` is the URL of a run that ends this way. */
+/** Promises by name that can be settled before they are asked for. */
+function signals() {
+  const known = new Map();
+  const get = (name) => {
+    if (!known.has(name)) known.set(name, Promise.withResolvers?.() ?? withResolvers());
+    return known.get(name);
+  };
+  return { when: (name) => get(name).promise, set: (name) => get(name).resolve() };
+}
+
+function withResolvers() {
+  const made = {};
+  made.promise = new Promise((resolve) => {
+    made.resolve = resolve;
+  });
+  return made;
+}
+
+/**
+ * Starts the provider; `base(way, run)` is the URL of a run that ends this way. `/when/arrived/<run>` and `/when/stalled/<run>`
+ * answer once the run's request has come, or its flood is blocked.
+ */
 export async function startProvider() {
   const counts = new Map();
   const seen = [];
+  const { when, set } = signals();
   const server = createServer((request, response) => {
+    if (request.url.startsWith('/when/')) {
+      void when(request.url.slice(6)).then(() => response.end('now'));
+      return;
+    }
     const parts = [];
     request.on('data', (part) => parts.push(part));
     request.on('error', () => undefined);
@@ -93,7 +125,8 @@ export async function startProvider() {
       const nth = counts.get(run) ?? 0;
       counts.set(run, nth + 1);
       seen.push({ url: request.url, rawHeaders: request.rawHeaders, body: Buffer.concat(parts) });
-      ways[way](response, nth);
+      set(`arrived/${run}`);
+      ways[way](response, nth, () => set(`stalled/${run}`));
     });
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
