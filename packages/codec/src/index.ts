@@ -79,3 +79,4 @@ export {
 export { PATTERN_WINDOW_BYTES } from './redaction/pattern-finder.ts';
 export { createRedactor, type Redactor, type RedactorOptions } from './redaction/redactor.ts';
 export { isSecretToken, SECRET_TOKEN_PATTERN } from './redaction/tokens.ts';
+export { type Comparison, compareSnapshots, type Difference, type DifferenceRank } from './diff.ts';
