@@ -26,6 +26,8 @@ export interface DecodeSegmentOptions {
    * With a {@link SegmentSource} long chunks are then not even read.
    */
   mode?: 'full' | 'scan';
+  /** Only records of these types are read; others are passed over by their length, unchecked. All by default. */
+  types?: ReadonlySet<RecordTypeName>;
 }
 
 /** A record and where it stood. */
@@ -132,6 +134,7 @@ class FrameReader {
   readonly #end: SegmentState;
   readonly #crc32: Crc32;
   readonly #scan: boolean;
+  readonly #types: ReadonlySet<RecordTypeName> | undefined;
   #resyncWork: number;
 
   constructor(window: SegmentWindow, end: SegmentState, options: DecodeSegmentOptions) {
@@ -139,6 +142,7 @@ class FrameReader {
     this.#end = end;
     this.#crc32 = options.crc32 ?? plainCrc32;
     this.#scan = options.mode === 'scan';
+    this.#types = options.types;
     this.#resyncWork = RESYNC_WORK_FACTOR * window.sizeBytes;
   }
 
@@ -161,6 +165,10 @@ class FrameReader {
       offset += size;
       end.wholeBytes = offset;
       if (frame === 'unknown') end.unknownFrames++;
+      else if (frame === 'passed') {
+        end.frames++;
+        end.closed = false;
+      }
       else if (frame === 'misshapen') this.#damage(offset - size, offset);
       else {
         end.frames++;
@@ -192,8 +200,9 @@ class FrameReader {
   }
 
   /** The frame at an offset; undefined when the checksum is wrong. */
-  #frame(offset: number, size: number): DecodedFrame | 'unknown' | 'misshapen' | undefined {
+  #frame(offset: number, size: number): DecodedFrame | 'unknown' | 'misshapen' | 'passed' | undefined {
     const type = this.#typeAt(offset);
+    if (type !== undefined && this.#types && !this.#types.has(type)) return 'passed';
     const isChunk = type === 'requestChunk' || type === 'responseChunk';
     if (isChunk && this.#scan) return this.#chunk(type, offset, size);
     if (!this.#checksumRight(offset, size)) {

@@ -9,6 +9,7 @@ import type {
   DroppedRecord,
   ExchangeStartRecord,
   ProcessInfo,
+  RecordTypeName,
   SessionBasis,
   ToolRecord,
 } from '@orangebox/schema';
@@ -57,8 +58,18 @@ interface IndexedFile {
 interface OpenExchange {
   place: Place;
   start: Pick<ExchangeStartRecord, 'trace' | 'startUnixNano' | 'session'>;
-  ended: boolean;
 }
+
+/** What the index reads; the other records belong to bodies. */
+const INDEXED: ReadonlySet<RecordTypeName> = new Set<RecordTypeName>([
+  'segmentStart',
+  'exchangeStart',
+  'callEnd',
+  'tool',
+  'shipped',
+  'dropped',
+  'segmentEnd',
+]);
 
 /** Index of one series. */
 export class SeriesIndex {
@@ -102,7 +113,7 @@ export class SeriesIndex {
     const { file } = entry;
     this.problems.delete(file.path);
     try {
-      const range = entry.readTo > 0 ? { from: entry.readTo, scan: true } : { scan: true };
+      const range = entry.readTo > 0 ? { from: entry.readTo, scan: true, types: INDEXED } : { scan: true, types: INDEXED };
       const end = readFrames(file, range, (frame) => this.#visit(entry, index, frame));
       if (end.version > 0) entry.readTo = end.wholeBytes;
       if (end.frames > 0) entry.closed = end.closed;
@@ -148,14 +159,8 @@ export class SeriesIndex {
             startUnixNano: record.startUnixNano,
             ...(record.session ? { session: record.session } : {}),
           },
-          ended: false,
         });
         return;
-      case 'exchangeEnd': {
-        const exchange = this.#exchanges.get(record.exchangeId);
-        if (exchange) exchange.ended = true;
-        return;
-      }
       case 'callEnd':
         if (isCallEnd(record)) this.#call(record, place);
         return;
