@@ -27,9 +27,15 @@ export function outcomeOf(entry: StoredEntry): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
+/** Whether the program itself ended the call: nothing is wrong with it. */
+export function endedByCaller(entry: StoredEntry): boolean {
+  const ending = entry.summary?.ending;
+  return ending === 'caller_abort' || ending === 'caller_stopped_reading';
+}
+
 /** Whether the call or tool failed as the program saw it. */
 export function hasFailed(entry: StoredEntry): boolean {
-  if (entry.status === 'open') return false;
+  if (entry.status === 'open' || endedByCaller(entry)) return false;
   if (entry.tool !== undefined) return entry.tool.failed || entry.error !== undefined;
   const ending = entry.summary?.ending;
   return (

@@ -1,13 +1,14 @@
 /** What a program under `orangebox run` tells at its end, and what is kept of it for `orangebox` alone. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandContext } from './context.ts';
 import { locate } from './locate.ts';
 
-/** Calls recorded, and hosts that requests went to that were not recognised. */
+/** Requests recorded, and hosts that requests went to that were not recognised. */
 export interface RunReport {
   recorded: number;
+  /** Most requests first. */
   hosts: string[];
   /** Unix milliseconds. */
   endedAtMs?: number;
@@ -27,11 +28,15 @@ export function makeReportFile(): { path: string; read: () => RunReport; remove:
   };
 }
 
-/** Keeps the report in the directory of recordings, where there is one. */
+/** Keeps the report in the directory of recordings; makes one only where there is something to tell. */
 export function saveLastRun(context: CommandContext, report: RunReport): void {
   try {
     const { dir, exists } = locate(context);
-    if (!exists) return;
+    if (!exists) {
+      if (report.hosts.length === 0) return;
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      writeFileSync(join(dir, '.gitignore'), '*\n', { mode: 0o600 });
+    }
     writeFileSync(join(dir, LAST_RUN_FILE), JSON.stringify({ ...report, endedAtMs: Date.now() }), { mode: 0o600 });
   } catch {
     // Only a convenience: the run itself must end as the program ended.
@@ -67,8 +72,11 @@ export function parseReports(text: string): RunReport {
     if ('recorded' in value && typeof value.recorded === 'number') sum.recorded += value.recorded;
     if ('endedAtMs' in value && typeof value.endedAtMs === 'number') sum.endedAtMs = value.endedAtMs;
     if ('hosts' in value && typeof value.hosts === 'object' && value.hosts !== null) {
-      const names: unknown[] = Array.isArray(value.hosts) ? value.hosts : Object.keys(value.hosts);
-      for (const name of names) if (typeof name === 'string') hosts.add(name.slice(0, 255));
+      const list: unknown[] = Array.isArray(value.hosts) ? value.hosts : [];
+      for (const item of list) {
+        const name: unknown = typeof item === 'object' && item !== null && 'host' in item ? item.host : item;
+        if (typeof name === 'string') hosts.add(name.slice(0, 255));
+      }
     }
   }
   sum.hosts = [...hosts].slice(0, 50);

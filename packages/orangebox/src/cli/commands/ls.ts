@@ -1,7 +1,17 @@
 /** `orangebox ls`: the recorded calls, newest first. */
 import type { StoredEntry } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
-import { hasFailed, keptOf, nameOf, outcomeOf, placeOf, scopeOf, sessionOf, toolsOf } from '../entry-facts.ts';
+import {
+  endedByCaller,
+  hasFailed,
+  keptOf,
+  nameOf,
+  outcomeOf,
+  placeOf,
+  scopeOf,
+  sessionOf,
+  toolsOf,
+} from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FilterOptions, filterFrom } from '../filter-options.ts';
 import { openStore } from '../open-store.ts';
@@ -70,7 +80,14 @@ function writeTable(context: CommandContext, entries: readonly StoredEntry[]): v
       title: 'status',
       cell: outcomeOf,
       shrinkTo: 6,
-      paint: (text, e) => (hasFailed(e) ? c.red(text) : e.status === 'open' ? c.cyan(text) : c.green(text)),
+      paint: (text, e) =>
+        hasFailed(e)
+          ? c.red(text)
+          : e.status === 'open'
+            ? c.cyan(text)
+            : endedByCaller(e)
+              ? c.yellow(text)
+              : c.green(text),
     },
     {
       title: 'tries',

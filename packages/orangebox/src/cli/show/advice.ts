@@ -29,10 +29,10 @@ const STATUS_ADVICE: { readonly [status: number]: string } = {
   401: 'the key was not accepted: check the API key that the program was started with',
   403: 'the key may not do this: check the model, project and region it is allowed to use',
   404: 'not found: check the base URL, the path and the model name',
-  408: 'the provider timed out; SDKs try again by themselves',
-  409: 'a conflict with another request; SDKs try again by themselves',
+  408: 'the provider timed out, worth another try',
+  409: 'a conflict with another request, worth another try',
   413: 'the request is too large for the provider',
   422: 'the provider could not use the request: its message names the field',
   429: 'too many requests or tokens: slow down, or honour the Retry-After header (--http shows it)',
-  500: 'a fault at the provider; SDKs try again by themselves',
+  500: 'a fault at the provider, worth another try',
 };

@@ -5,7 +5,7 @@ import { decodeContent } from '@orangebox/store';
 import { escapeLine } from '../text/escape.ts';
 import { formatDuration } from '../text/format.ts';
 import { adviceFor } from './advice.ts';
-import { isFailure } from './header.ts';
+import { endedByCaller, isFailure } from './header.ts';
 import type { Pen } from './pen.ts';
 import { writeText } from './text-block.ts';
 
@@ -50,8 +50,14 @@ export function renderFailure(pen: Pen, snapshot: Snapshot): void {
   const exchange = snapshot.exchanges.at(-1);
   const answered = snapshot.response?.error;
   const error = snapshot.error ?? exchange?.error;
-  if (!isFailure(exchange) && answered === undefined && error === undefined) return;
   const c = pen.colors;
+  if (endedByCaller(exchange)) {
+    pen.line(
+      `${c.yellow('▌')}${c.bold(c.yellow('ended'))}  ${adviceFor(exchange?.ending ?? 'complete', undefined, undefined) ?? ''}`,
+    );
+    return;
+  }
+  if (!isFailure(exchange) && answered === undefined && error === undefined) return;
   const status = exchange?.response?.status;
   const title =
     status !== undefined && status >= 400
@@ -63,9 +69,18 @@ export function renderFailure(pen: Pen, snapshot: Snapshot): void {
     writeText(pen, answered.message, '  ');
     if (kind !== '') pen.line(`  ${c.dim(escapeLine(kind))}`);
   } else if (error !== undefined) {
-    const code = error.code === undefined ? '' : ` (${error.code})`;
+    // A DOMException's number says nothing to anybody.
+    const code = error.code === undefined || /^\d+$/.test(error.code) ? '' : ` (${error.code})`;
     writeText(pen, `${error.message}${code}`, '  ');
   }
-  const advice = adviceFor(exchange?.ending ?? 'complete', status, answered?.code);
-  if (advice !== undefined) pen.line(`  ${c.cyan('next:')} ${advice}`);
+  const advice = hasErrorFrame(exchange, answered)
+    ? 'the provider ended the stream with an error; what came before it is above'
+    : adviceFor(exchange?.ending ?? 'complete', status, answered?.code);
+  const tries = snapshot.exchanges.length;
+  const gaveUp = tries > 1 ? `the client gave up after ${tries} tries; ` : '';
+  if (advice !== undefined) pen.line(`  ${c.cyan('next:')} ${gaveUp}${advice}`);
+}
+
+function hasErrorFrame(exchange: Exchange | undefined, answered: object | undefined): boolean {
+  return answered !== undefined && exchange?.ending === 'complete' && (exchange.response?.status ?? 0) < 400;
 }

@@ -3,7 +3,9 @@ import type { Message, Snapshot, ToolExecution } from '@orangebox/schema';
 import { escapeLine } from '../text/escape.ts';
 import { formatDuration, millisecondsBetween, plural } from '../text/format.ts';
 import { renderAttempts, renderFailure } from './attempts.ts';
+import { decodeContent } from '@orangebox/store';
 import { NORMAL_FINISH, renderHeader } from './header.ts';
+import { renderHttp } from './http.ts';
 import { renderMessage } from './message.ts';
 import { newSince, toolNamesOf } from './new-messages.ts';
 import type { Pen } from './pen.ts';
@@ -44,7 +46,7 @@ export function renderCall(pen: Pen, shown: ShownCall, options: RenderOptions): 
     renderRequest(pen, shown, options);
     renderAttempts(pen, snapshot);
     renderAnswer(pen, snapshot, [shown, ...options.earlier]);
-  } else renderAttempts(pen, snapshot);
+  } else renderHttp(pen, snapshot, decodeContent);
   renderFailure(pen, snapshot);
 }
 

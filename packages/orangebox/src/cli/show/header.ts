@@ -16,15 +16,16 @@ import type { Pen } from './pen.ts';
 export function renderHeader(pen: Pen, snapshot: Snapshot, ref: string, nowMs: number, compact = false): void {
   const c = pen.colors;
   const exchange = snapshot.exchanges.at(-1);
-  const failed = isFailure(exchange);
-  const mark = failed ? c.red('●') : snapshot.fidelity.level === 'partial' ? c.yellow('●') : c.green('●');
+  const failed = isFailure(exchange) || snapshot.response?.error !== undefined;
+  const unusual = endedByCaller(exchange) || snapshot.fidelity.level === 'partial';
+  const mark = failed ? c.red('●') : unusual ? c.yellow('●') : c.green('●');
   const took = formatDuration(millisecondsBetween(snapshot.time.startUnixNano, snapshot.time.endUnixNano));
-  const parts = [c.bold(escapeLine(titleOf(snapshot))), c.yellow(ref), outcomeOf(pen, exchange), took];
+  const parts = [c.bold(escapeLine(titleOf(snapshot))), c.yellow(ref), outcomeOf(pen, snapshot), took];
   pen.line(`${mark} ${parts.filter((p) => p !== '').join('  ')}`);
   for (const facts of [compact ? '' : whereLine(snapshot, nowMs), costLine(snapshot)]) {
     if (facts !== '') pen.line(`  ${c.dim(facts)}`);
   }
-  if (exchange !== undefined && !compact) {
+  if (exchange !== undefined && !compact && snapshot.kind === 'llm') {
     const client = snapshot.callSite === undefined ? '' : `  ${c.dim(`from ${escapeLine(snapshot.callSite)}`)}`;
     pen.line(`  ${c.dim(`${escapeLine(exchange.request.method)} ${escapeLine(exchange.request.url)}`)}${client}`);
   }
@@ -48,20 +49,29 @@ export function titleOf(snapshot: Snapshot): string {
   return request === undefined ? snapshot.kind : `${request.method} ${request.url}`;
 }
 
-/** Whether an exchange ended in anything but a complete answer of a good status. */
+/** Whether the program itself ended the exchange. */
+export function endedByCaller(exchange: Exchange | undefined): boolean {
+  return exchange?.ending === 'caller_abort' || exchange?.ending === 'caller_stopped_reading';
+}
+
+/** Whether an exchange ended in anything but a complete answer of a good status, or by the program's own will. */
 export function isFailure(exchange: Exchange | undefined): boolean {
-  if (exchange === undefined) return false;
+  if (exchange === undefined || endedByCaller(exchange)) return false;
   return exchange.ending !== 'complete' || (exchange.response?.status ?? 0) >= 400;
 }
 
-function outcomeOf(pen: Pen, exchange: Exchange | undefined): string {
+function outcomeOf(pen: Pen, snapshot: Snapshot): string {
+  const exchange = snapshot.exchanges.at(-1);
   if (exchange === undefined) return '';
   const c = pen.colors;
   const status = exchange.response?.status;
-  const paint = isFailure(exchange) ? c.red : c.green;
+  // An error frame in a stream leaves a good status and a complete ending.
+  const errorFrame = snapshot.response?.error !== undefined && !isFailure(exchange);
+  const paint = isFailure(exchange) || errorFrame ? c.red : endedByCaller(exchange) ? c.yellow : c.green;
   const parts = [
     status === undefined ? '' : String(status),
     exchange.ending === 'complete' ? '' : exchange.ending.replaceAll('_', ' '),
+    errorFrame ? 'error' : '',
   ];
   return paint(parts.filter((p) => p !== '').join(' '));
 }

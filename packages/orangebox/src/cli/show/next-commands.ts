@@ -26,7 +26,7 @@ export function nextAfterCall(call: ShownCall): NextCommand[] {
       ? []
       : [[`orangebox show ${asked.replace(/[^0-9a-f]/g, '').slice(0, 8)}`, 'the call that asked for it']];
   }
-  if (snapshot.kind !== 'llm') return [[`orangebox show ${ref} --http`, 'the messages as they went over the wire']];
+  if (snapshot.kind !== 'llm') return [[`orangebox show ${ref} --curl`, 'the request as a command']];
   const commands: NextCommand[] = [];
   if (snapshot.exchanges.at(-1)?.response !== undefined)
     commands.push([`orangebox replay ${ref}`, 'the recorded answer again, offline']);
