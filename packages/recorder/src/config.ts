@@ -26,7 +26,6 @@ export interface RecorderConfig {
   /** The user's patterns, with flag `g`. */
   redactPatterns: RegExp[];
   fsync: 'off' | 'call';
-  exitFlushMs: number;
   /** Message content goes on spans (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`). */
   captureContent: boolean;
   otel: OtelSettings;
@@ -78,7 +77,7 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
   };
   const bytes = (name: string, fallback: number): number => number(name, fallback, parseBytes, 'a size in bytes');
 
-  const level = oneOf('ORANGEBOX_LEVEL', ['full', 'metadata', 'errors', 'off'], 'full');
+  const level = readLevel(env);
   const otel = readOtel(env, oneOf);
   const endpoint = readEndpoint(env, warn);
   const dirSet = valueOf(env, 'ORANGEBOX_DIR');
@@ -98,7 +97,6 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
     dirBytes: bytes('ORANGEBOX_DIR_BYTES', 1024 * MIB),
     redactPatterns: readPatterns(env, warn),
     fsync: oneOf('ORANGEBOX_FSYNC', ['off', 'call'], 'off'),
-    exitFlushMs: number('ORANGEBOX_EXIT_FLUSH_MS', 2000, parseWhole, 'a number of milliseconds'),
     captureContent: isCaptureOn(valueOf(env, 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')),
     otel: otel.settings,
     serviceName: valueOf(env, 'OTEL_SERVICE_NAME') ?? resource['service.name'] ?? 'unknown_service:node',
@@ -109,6 +107,12 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
 function valueOf(env: Env, name: string): string | undefined {
   const value = env[name]?.trim();
   return value === undefined || value === '' ? undefined : value;
+}
+
+/** The preload reads it first, and tells a bad value. */
+function readLevel(env: Env): Level {
+  const raw = valueOf(env, 'ORANGEBOX_LEVEL')?.toLowerCase();
+  return raw === 'metadata' || raw === 'errors' || raw === 'off' ? raw : 'full';
 }
 
 function readOtel(

@@ -163,11 +163,23 @@ describe('endings', () => {
     const exchange = openExchange(box.recorder);
     exchange.responseHead({ status: 200, statusText: 'OK', headers: [], atNano: 5, delivery: 1 });
     exchange.responseChunk(bytes('{"half":'), 6, 2);
+    exchange.end({ ending: 'process_exit', stage: 'response_body' }, 7);
     const records = box.finish();
     const snapshot = snapshotOf(records, records.calls[0]);
     expect(snapshot.exchanges[0]).toMatchObject({ ending: 'process_exit', stage: 'response_body' });
     expect(responseText(snapshot)).toBe('{"half":');
     expect(records.closed).toMatchObject({ rotated: false });
+  });
+
+  it('a flush while a call is open leaves it open', () => {
+    const box = start();
+    const exchange = openExchange(box.recorder);
+    box.recorder.flushSync('process_exit');
+    expect(box.read().open).toHaveLength(1);
+    answer(exchange);
+    const records = box.finish();
+    expect(records.calls).toMatchObject([{ fidelity: { level: 'exact' }, summary: { ending: 'complete' } }]);
+    expect(snapshotOf(records, records.calls[0]).digest).toBe(records.calls[0]?.digest);
   });
 
   it('an error is kept as facts', () => {

@@ -22,7 +22,7 @@ import type { ShipperStats } from './shipper.ts';
 import { type CallSpans, provisionalTrace } from './spans.ts';
 import { readCallSnapshotJson, readToolSnapshotJson, type SnapshotSource } from './stored-snapshot.ts';
 import { ToolRecorder } from './tools.ts';
-import type { WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from './wire-events.ts';
+import type { CallContext, WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from './wire-events.ts';
 
 /** Replaces parts of the recorder; programs under the preload need none of it. */
 export interface RecorderOptions {
@@ -87,7 +87,6 @@ class SegmentRecorder implements Recorder {
   /** Ended calls that wait in the queue; their tools are not known yet. */
   readonly #ending: Set<OpenCall> = new Set();
   readonly #parents: Set<string> = new Set();
-  readonly #openedAt: WeakMap<ExchangeRecorder, number> = new WeakMap();
   readonly #ends: WeakMap<object, RecordLocation> = new WeakMap();
   #exchanges = 0;
   #calls = 0;
@@ -182,7 +181,6 @@ class SegmentRecorder implements Recorder {
         start,
         provisionalTrace(start.context),
       );
-      this.#openedAt.set(exchange, performance.now());
       this.#tracker.opened(exchange);
       return exchange;
     } catch (error) {
@@ -196,23 +194,16 @@ class SegmentRecorder implements Recorder {
     this.#queue.push(() => this.#tools.ran(run));
   }
 
-  flushSync(ending: 'process_exit'): void {
+  traceOf(context: CallContext): { traceId: string } | undefined {
+    const session = context.session;
+    const traceId = session && this.#sessions.traceOf(session.id);
+    return traceId === undefined ? undefined : { traceId };
+  }
+
+  /** Exchanges that are open stay open: the tap ends them where the process really ends. */
+  flushSync(_ending: 'process_exit'): void {
     try {
-      for (const exchange of [...this.#tracker.openExchanges]) {
-        if (!exchange.isEnded) {
-          const { requestHead, requestEnd, responseHead } = exchange.records;
-          const stage = responseHead
-            ? 'response_body'
-            : requestEnd
-              ? 'response_head'
-              : requestHead
-                ? 'request'
-                : 'connect';
-          const openMs = performance.now() - (this.#openedAt.get(exchange) ?? performance.now());
-          exchange.end({ ending, stage }, Math.round(openMs * 1e6));
-        }
-        exchange.sealSync();
-      }
+      for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       this.#finishEnded();
       this.#tools.settleRuns(true);
       this.#sink.flush();
@@ -226,7 +217,7 @@ class SegmentRecorder implements Recorder {
     try {
       const until = performance.now() + timeoutMs;
       const left = (): number => Math.max(0, until - performance.now());
-      for (const exchange of [...this.#tracker.openExchanges]) if (exchange.isEnded) exchange.sealSync();
+      for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       this.#finishEnded();
       this.#tools.settleRuns(this.#tracker.openExchanges.size === 0);
       await Promise.all([this.#spans.flush(left()), this.#shipper?.flush(left())]);

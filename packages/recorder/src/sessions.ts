@@ -38,6 +38,8 @@ export class SessionBook {
   readonly #counts: Map<string, number> = new Map();
   /** First call of the conversation, by the span id of each of its calls. */
   readonly #roots: Map<string, TraceRef> = new Map();
+  /** Trace of the newest call, by declared session. */
+  readonly #traces: Map<string, string> = new Map();
   /** Places by number: the index must not keep objects of the program alive. */
   readonly #placeIds: WeakMap<object, number> = new WeakMap();
   #places = 0;
@@ -54,6 +56,18 @@ export class SessionBook {
     this.#counts.set(sessionId, seq + 1);
     forgetOldest(this.#counts);
     return seq;
+  }
+
+  /** A call of a declared session began; its trace stands for the session's until one is known. */
+  begun(sessionId: string, traceId: string): void {
+    if (this.#traces.has(sessionId)) return;
+    this.#traces.set(sessionId, traceId);
+    forgetOldest(this.#traces);
+  }
+
+  /** Trace of the newest call of a declared session. */
+  traceOf(sessionId: string): string | undefined {
+    return this.#traces.get(sessionId);
   }
 
   /** Finds the session of a call that ended. Calls come in the order they ended. */
@@ -82,6 +96,7 @@ export class SessionBook {
         : { chain: { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) } }),
       ...(root ? { first: root } : {}),
       settled: (trace) => {
+        if (declared) this.#traces.set(declared.id, trace.traceId);
         this.#roots.set(trace.spanId, root ?? trace);
         forgetOldest(this.#roots);
         const call = { ...where, id: trace.spanId, session: sessionId, traceId: trace.traceId };

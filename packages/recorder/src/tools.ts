@@ -145,8 +145,11 @@ export class ToolRecorder {
     if (error) redactions.push(...error.redactions);
     const result =
       run.error === undefined ? (typeof run.result === 'string' ? run.result : jsonText(run.result)) : undefined;
-    // A run without a parent belongs under the call that asked for it, unless calls inside already name its trace.
-    const adopted = asked && run.trace.parentSpanId === undefined && !this.#host.isParent(run.trace.spanId);
+    // A run without a parent belongs under the call that asked for it, unless calls inside already name another trace.
+    const adopted =
+      asked &&
+      run.trace.parentSpanId === undefined &&
+      (run.trace.traceId === asked.by.trace.traceId || !this.#host.isParent(run.trace.spanId));
     const ids = adopted
       ? { traceId: asked.by.trace.traceId, spanId: run.trace.spanId, parentSpanId: asked.by.trace.spanId }
       : run.trace;
