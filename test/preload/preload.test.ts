@@ -1,5 +1,5 @@
 /** The preload in every way of starting a program, and every way of ending one. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,9 +9,13 @@ import { type PreloadServer, startServer } from './server.mjs';
 
 let server: PreloadServer;
 let preload: { file: string; remove: () => void };
+/** The same file under another name, as two installed versions would be. */
+let copy: string;
 
 beforeAll(async () => {
   [server, preload] = await Promise.all([startServer(), bundlePreload()]);
+  copy = preload.file.replace('preload.cjs', 'copy.cjs');
+  copyFileSync(preload.file, copy);
 });
 afterAll(async () => {
   preload.remove();
@@ -32,9 +36,17 @@ describe('starting', () => {
     ['--require', () => ({ nodeArgs: ['--require', preload.file] })],
     ['--import', () => ({ nodeArgs: ['--import', preload.file] })],
     ['both', () => ({ nodeArgs: ['--require', preload.file, '--import', preload.file] })],
+    ['two copies', () => ({ nodeArgs: ['--require', preload.file, '--import', copy] })],
+    [
+      '--import after http was loaded',
+      () => ({ nodeArgs: ['--import', 'data:text/javascript,import "node:http"', '--import', preload.file] }),
+    ],
     ['NODE_OPTIONS', () => ({ env: { NODE_OPTIONS: `--require ${preload.file}` } })],
     ['NODE_OPTIONS with --import', () => ({ env: { NODE_OPTIONS: `--import ${preload.file}` } })],
-    ['NODE_OPTIONS and the flag', () => ({ nodeArgs: ['--require', preload.file], env: { NODE_OPTIONS: `--import ${preload.file}` } })],
+    [
+      'NODE_OPTIONS and the flag',
+      () => ({ nodeArgs: ['--require', preload.file], env: { NODE_OPTIONS: `--import ${preload.file}` } }),
+    ],
   ];
   it.for(ways.flatMap(([way, options]) => ['call.cjs', 'call.mjs'].map((p) => [way, p, options] as const)))(
     '%s records each call of %s once',

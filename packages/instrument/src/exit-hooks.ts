@@ -2,7 +2,6 @@
  * Writing everything down when the process ends, without changing how it ends. Installed when the first request is
  * recorded; nothing here keeps the process alive.
  */
-import { isMainThread } from 'node:worker_threads';
 
 /** What the hooks call; no method throws. */
 export interface ExitTarget {
@@ -31,6 +30,7 @@ export function installExitHooks(target: ExitTarget, flushMs: number): ExitHooks
   const onExit = (): void => target.flushSync();
   process.on('beforeExit', onBeforeExit);
   process.on('exit', onExit);
+  const { isMainThread } = process.getBuiltinModule('node:worker_threads');
   const undo = isMainThread ? SIGNALS.map((signal) => installSignal(signal, target, flushMs)) : [];
   return {
     uninstall() {
