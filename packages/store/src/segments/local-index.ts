@@ -3,8 +3,9 @@ import type { StoreProblem } from '../store.ts';
 import { compareStarts } from '../filter.ts';
 import { joinSessions } from '../session-join.ts';
 import { ShortRefs } from '../short-refs.ts';
+import { RecentFacts } from './entry-facts.ts';
 import { findSegmentFiles, type SegmentFile } from './segment-file.ts';
-import { type IndexedRecord, SeriesIndex, updateSeries } from './series-index.ts';
+import { type IndexedRecord, type SeriesIndex, updateSeries } from './series-index.ts';
 
 /** One look at a segments directory. Records are oldest first. */
 export interface SegmentView {
@@ -18,6 +19,7 @@ export interface SegmentView {
 export class LocalIndex {
   readonly #find: () => Promise<SegmentFile[]>;
   readonly #series: Map<string, SeriesIndex> = new Map();
+  readonly #recent: RecentFacts = new RecentFacts();
 
   constructor(directory: string, files?: () => Promise<SegmentFile[]>) {
     this.#find = files ?? ((): Promise<SegmentFile[]> => findSegmentFiles(directory));
@@ -25,7 +27,7 @@ export class LocalIndex {
 
   /** Reads what is new. */
   async refresh(): Promise<void> {
-    await updateSeries(this.#series, await this.#find());
+    await updateSeries(this.#series, await this.#find(), this.#recent);
   }
 
   /** The record of a span id, as of the last refresh. */

@@ -1,4 +1,4 @@
-/** From a place in a segment to a list entry or a snapshot. */
+/** From a place in a segment to its record and its snapshot. */
 import {
   addToExchange,
   buildCallSnapshot,
@@ -9,7 +9,6 @@ import {
 } from '@orangebox/codec';
 import {
   type CallEndRecord,
-  type ExchangeStartRecord,
   OrangeboxError,
   type ProcessInfo,
   type SegmentRecord,
@@ -17,7 +16,6 @@ import {
   type ToolRecord,
 } from '@orangebox/schema';
 import { sha256 } from '../hash.ts';
-import type { StoredEntry, StoredStatus } from '../store.ts';
 import type { IndexedRecord, Place, SeriesIndex } from './series-index.ts';
 import { readFrames } from './segment-file.ts';
 
@@ -40,97 +38,6 @@ export function readRecordAt(series: SeriesIndex, place: Place): SegmentRecord |
     found ??= frame.record;
   });
   return found;
-}
-
-/** The entry of an indexed record, `ref` still empty; undefined when its file was rewritten meanwhile. */
-export function readEntry(indexed: IndexedRecord): StoredEntry | undefined {
-  const record = readRecordAt(indexed.series, indexed.place);
-  const location = indexed.series.files[indexed.place.file]?.file.path ?? '';
-  const [info] = indexed.series.processes(indexed.place.file);
-  const common = {
-    ref: '',
-    location,
-    ...(info
-      ? { process: { pid: info.pid, threadId: info.threadId, host: info.host, serviceName: info.serviceName } }
-      : {}),
-    ...(indexed.shipped ? { shipped: true as const } : {}),
-  };
-  switch (record?.type) {
-    case 'callEnd':
-      return { ...callEntry(record, indexed), ...common };
-    case 'tool':
-      return { ...toolEntry(record), ...common };
-    case 'exchangeStart':
-      return { ...openEntry(record, indexed), ...common };
-    default:
-      return undefined;
-  }
-}
-
-function callEntry(record: CallEndRecord, indexed: IndexedRecord): Omit<StoredEntry, 'ref' | 'location'> {
-  const start = indexed.incomplete ? undefined : readRecordAt(indexed.series, indexed.from);
-  const request = start?.type === 'exchangeStart' ? { method: start.method, url: start.url } : undefined;
-  return {
-    ...(record.key === undefined ? {} : { key: record.key }),
-    kind: record.kind,
-    trace: record.trace,
-    ...(record.session ? { session: record.session } : {}),
-    scope: start?.type === 'exchangeStart' ? start.scope : [],
-    time: record.time,
-    summary: record.summary,
-    ...(record.error ? { error: { type: record.error.type, message: record.error.message } } : {}),
-    fidelity: record.fidelity,
-    status: statusOf(record, indexed),
-    sizeBytes: record.sizeBytes,
-    digest: record.digest,
-    ...(record.chain ? { chain: record.chain } : {}),
-    ...(record.attemptSpanIds ? { attemptSpanIds: record.attemptSpanIds } : {}),
-    ...(request ? { request } : {}),
-  };
-}
-
-function statusOf(record: CallEndRecord, indexed: IndexedRecord): StoredStatus {
-  if (record.key === undefined) return 'not_kept';
-  return indexed.incomplete ? 'lost' : 'stored';
-}
-
-function toolEntry(record: ToolRecord): Omit<StoredEntry, 'ref' | 'location'> {
-  const { tool } = record;
-  return {
-    ...(record.key === undefined ? {} : { key: record.key }),
-    kind: 'tool',
-    trace: record.trace,
-    ...(record.session ? { session: record.session } : {}),
-    scope: record.scope,
-    time: record.time,
-    tool: {
-      name: tool.name,
-      basis: tool.basis,
-      failed: tool.error !== undefined || record.error !== undefined,
-      ...(tool.callId === undefined ? {} : { callId: tool.callId }),
-      ...(tool.askedBy === undefined ? {} : { askedBy: tool.askedBy }),
-    },
-    ...(record.error ? { error: { type: record.error.type, message: record.error.message } } : {}),
-    fidelity: record.fidelity,
-    status: record.key === undefined ? 'not_kept' : 'stored',
-    sizeBytes: record.sizeBytes,
-    digest: record.digest,
-  };
-}
-
-function openEntry(record: ExchangeStartRecord, indexed: IndexedRecord): Omit<StoredEntry, 'ref' | 'location'> {
-  const open = indexed.series.live;
-  return {
-    kind: record.kind,
-    trace: record.trace,
-    ...(record.session ? { session: { ...record.session, seq: 0, basis: 'declared' as const } } : {}),
-    scope: record.scope,
-    time: { startUnixNano: record.startUnixNano, endUnixNano: record.startUnixNano },
-    summary: { ending: 'process_died', attempts: 1, stream: false },
-    fidelity: { level: 'partial', reason: 'process_died' },
-    status: open ? 'open' : 'stored',
-    request: { method: record.method, url: record.url },
-  };
 }
 
 /**

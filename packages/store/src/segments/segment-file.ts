@@ -5,7 +5,13 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type DecodedFrame, decodeSegment, encodeSegmentHeader, type SegmentState } from '@orangebox/codec';
-import { parseSegmentFileName, type RecordTypeName, SEGMENT_EXTENSION, SEGMENT_HEADER_BYTES, type SegmentFileId } from '@orangebox/schema';
+import {
+  parseSegmentFileName,
+  type RecordTypeName,
+  SEGMENT_EXTENSION,
+  SEGMENT_HEADER_BYTES,
+  type SegmentFileId,
+} from '@orangebox/schema';
 import { fsCode, fsError } from '../safe-fs.ts';
 
 /** A segment file. */
@@ -99,7 +105,11 @@ export function readFrames(
         return readFully(handle, reused.subarray(0, length), offset + shift);
       },
     };
-    const decoder = decodeSegment(source, { crc32, mode: range.scan ? 'scan' : 'full', ...(range.types ? { types: range.types } : {}) });
+    const decoder = decodeSegment(source, {
+      crc32,
+      mode: range.scan ? 'scan' : 'full',
+      ...(range.types ? { types: range.types } : {}),
+    });
     for (const frame of decoder) {
       frame.offset += shift;
       visit(frame);

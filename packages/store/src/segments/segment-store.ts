@@ -16,7 +16,8 @@ import { ShortRefs } from '../short-refs.ts';
 import type { DeleteResult, ListFilter, SnapshotStore, StoredEntry, StoreProblem } from '../store.ts';
 import { LocalIndex } from './local-index.ts';
 import { isPurgeable, purgeRecords } from './purge.ts';
-import { loadRecord, readEntry } from './read-record.ts';
+import { readEntry } from './entry-facts.ts';
+import { loadRecord } from './read-record.ts';
 import type { SegmentFile } from './segment-file.ts';
 import type { IndexedRecord } from './series-index.ts';
 

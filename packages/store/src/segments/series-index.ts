@@ -10,11 +10,13 @@ import type {
   ExchangeStartRecord,
   ProcessInfo,
   RecordTypeName,
+  ScopeFrame,
   SessionBasis,
   ToolRecord,
 } from '@orangebox/schema';
 import { OrangeboxError } from '@orangebox/schema';
 import type { StoreProblem } from '../store.ts';
+import { callFacts, type EntryFacts, type RecentFacts, toolFacts } from './entry-facts.ts';
 import { readFrames, type SegmentFile, seriesName, writerLives } from './segment-file.ts';
 
 /** Place of a frame. */
@@ -44,6 +46,11 @@ export interface IndexedRecord {
   /** Some of its exchanges' records are not there. */
   incomplete: boolean;
   shipped: boolean;
+  scope: ScopeFrame[];
+  /** Of the first exchange. */
+  request?: { method: string; url: string };
+  /** What a list shows, while it is kept in memory. */
+  facts?: EntryFacts;
 }
 
 interface IndexedFile {
@@ -57,8 +64,12 @@ interface IndexedFile {
 
 interface OpenExchange {
   place: Place;
-  start: Pick<ExchangeStartRecord, 'trace' | 'startUnixNano' | 'session'>;
+  start: Pick<ExchangeStartRecord, 'trace' | 'startUnixNano' | 'session' | 'scope'>;
+  request: { method: string; url: string };
 }
+
+const NO_SCOPE: ScopeFrame[] = [];
+const SHARED_REQUESTS_MAX = 1000;
 
 /** What the index reads; the other records belong to bodies. */
 const INDEXED: ReadonlySet<RecordTypeName> = new Set<RecordTypeName>([
@@ -81,9 +92,12 @@ export class SeriesIndex {
   readonly dropped: Map<string, DroppedRecord> = new Map();
   readonly #exchanges: Map<number, OpenExchange> = new Map();
   readonly #bySpan: Map<string, IndexedRecord> = new Map();
+  readonly #requests: Map<string, { method: string; url: string }> = new Map();
+  readonly #recent: RecentFacts;
 
-  constructor(name: string) {
+  constructor(name: string, recent: RecentFacts) {
     this.name = name;
+    this.#recent = recent;
   }
 
   /** Whether its writer may still write: the last file is not closed, or goes on in one to come, and the process lives. */
@@ -113,7 +127,8 @@ export class SeriesIndex {
     const { file } = entry;
     this.problems.delete(file.path);
     try {
-      const range = entry.readTo > 0 ? { from: entry.readTo, scan: true, types: INDEXED } : { scan: true, types: INDEXED };
+      const range =
+        entry.readTo > 0 ? { from: entry.readTo, scan: true, types: INDEXED } : { scan: true, types: INDEXED };
       const end = readFrames(file, range, (frame) => this.#visit(entry, index, frame));
       if (end.version > 0) entry.readTo = end.wholeBytes;
       if (end.frames > 0) entry.closed = end.closed;
@@ -157,15 +172,17 @@ export class SeriesIndex {
           start: {
             trace: record.trace,
             startUnixNano: record.startUnixNano,
+            scope: record.scope.length === 0 ? NO_SCOPE : record.scope,
             ...(record.session ? { session: record.session } : {}),
           },
+          request: this.#shared(record.method, record.url),
         });
         return;
       case 'callEnd':
         if (isCallEnd(record)) this.#call(record, place);
         return;
       case 'tool':
-        if (isTool(record)) this.#add(this.#toolRecord(record, place));
+        if (isTool(record)) this.#add(this.#toolRecord(record, place), () => toolFacts(record));
         return;
       case 'shipped': {
         const call = this.#bySpan.get(String(record.key).split('/')[3] ?? '');
@@ -182,13 +199,15 @@ export class SeriesIndex {
   #call(record: CallEndRecord, place: Place): void {
     let from = place;
     let missing = 0;
+    let first: OpenExchange | undefined;
     for (const id of record.exchangeIds) {
       const exchange = this.#exchanges.get(id);
       if (!exchange) missing += 1;
       else if (before(exchange.place, from)) from = exchange.place;
+      first ??= exchange;
       this.#exchanges.delete(id);
     }
-    this.#add({
+    const indexed: IndexedRecord = {
       series: this,
       type: 'call',
       traceId: record.trace.traceId,
@@ -203,7 +222,21 @@ export class SeriesIndex {
       ...(record.chain ? { chain: record.chain } : {}),
       incomplete: missing > 0,
       shipped: false,
-    });
+      scope: first?.start.scope ?? NO_SCOPE,
+      ...(first ? { request: first.request } : {}),
+    };
+    this.#add(indexed, () => callFacts(record));
+  }
+
+  /** Most requests of a program have one of few URLs: equal ones are held once. */
+  #shared(method: string, url: string): { method: string; url: string } {
+    const name = `${method} ${url}`;
+    const known = this.#requests.get(name);
+    if (known) return known;
+    if (this.#requests.size >= SHARED_REQUESTS_MAX) this.#requests.clear();
+    const made = { method, url };
+    this.#requests.set(name, made);
+    return made;
   }
 
   #toolRecord(record: ToolRecord, place: Place): IndexedRecord {
@@ -220,14 +253,16 @@ export class SeriesIndex {
       exchangeIds: [],
       incomplete: false,
       shipped: false,
+      scope: NO_SCOPE,
     };
   }
 
-  #add(record: IndexedRecord): void {
+  #add(record: IndexedRecord, facts: () => EntryFacts): void {
     // A writer that was killed between two writes may have written a record twice; the first counts.
     if (this.#bySpan.has(record.spanId)) return;
     this.#bySpan.set(record.spanId, record);
     this.calls.push(record);
+    this.#recent.keep(record, facts());
   }
 
   /** The ended call or tool execution of a span id. */
@@ -252,6 +287,8 @@ export class SeriesIndex {
         exchangeIds: [id],
         incomplete: false,
         shipped: false,
+        scope: exchange.start.scope,
+        request: exchange.request,
       }));
   }
 }
@@ -262,7 +299,11 @@ export function before(a: Place, b: Place): boolean {
 }
 
 /** Sorts files into series; keeps those that are known already. */
-export async function updateSeries(known: Map<string, SeriesIndex>, files: readonly SegmentFile[]): Promise<void> {
+export async function updateSeries(
+  known: Map<string, SeriesIndex>,
+  files: readonly SegmentFile[],
+  recent: RecentFacts,
+): Promise<void> {
   const present = new Set(files.map((file) => file.path));
   for (const [name, series] of known) {
     // A file that is gone or became smaller was purged: the series is read anew.
@@ -276,7 +317,7 @@ export async function updateSeries(known: Map<string, SeriesIndex>, files: reado
     const name = seriesName(file.id);
     let series = known.get(name);
     if (!series) {
-      series = new SeriesIndex(name);
+      series = new SeriesIndex(name, recent);
       known.set(name, series);
     }
     // Reading is synchronous; other work of the process gets its turn between files.
