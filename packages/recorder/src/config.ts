@@ -77,7 +77,7 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
   };
   const bytes = (name: string, fallback: number): number => number(name, fallback, parseBytes, 'a size in bytes');
 
-  const level = readLevel(env);
+  const level = oneOf('ORANGEBOX_LEVEL', ['full', 'metadata', 'errors', 'off'], 'full');
   const otel = readOtel(env, oneOf);
   const endpoint = readEndpoint(env, warn);
   const dirSet = valueOf(env, 'ORANGEBOX_DIR');
@@ -107,12 +107,6 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
 function valueOf(env: Env, name: string): string | undefined {
   const value = env[name]?.trim();
   return value === undefined || value === '' ? undefined : value;
-}
-
-/** The preload reads it first, and tells a bad value. */
-function readLevel(env: Env): Level {
-  const raw = valueOf(env, 'ORANGEBOX_LEVEL')?.toLowerCase();
-  return raw === 'metadata' || raw === 'errors' || raw === 'off' ? raw : 'full';
 }
 
 function readOtel(

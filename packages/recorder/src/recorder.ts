@@ -61,7 +61,10 @@ export interface Recorder extends WireSink {
 export function createRecorder(options: RecorderOptions = {}): Recorder {
   const reporter = createReporter(options.writeWarning);
   const env = options.env ?? process.env;
-  const config = readConfig(env, (variable, message) => reporter.warn(`config:${variable}`, message));
+  const config = readConfig(env, (variable, message) => {
+    // The preload reads the level first, and has told a bad one.
+    if (variable !== 'ORANGEBOX_LEVEL') reporter.warn(`config:${variable}`, message);
+  });
   return new SegmentRecorder(config, reporter, { ...options, env });
 }
 
