@@ -147,7 +147,10 @@ export class BodyRedactor {
 /** Edits in order; where some overlap, one over all of their bytes with the token of the first. */
 function mergeEdits(edits: readonly Edit[]): Edit[] {
   const merged: Edit[] = [];
-  for (const edit of [...edits].sort((a, b) => a.start - b.start || b.end - a.end)) {
+  // What goes on from before the pending bytes comes first: its token is out already.
+  const inOrder = (a: Edit, b: Edit): number =>
+    a.start - b.start || Number(a.token !== '') - Number(b.token !== '') || b.end - a.end;
+  for (const edit of [...edits].sort(inOrder)) {
     const last = merged.at(-1);
     if (last && edit.start < last.end) last.end = Math.max(last.end, edit.end);
     else merged.push({ ...edit });

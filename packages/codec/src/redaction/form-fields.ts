@@ -26,6 +26,8 @@ export class FormFieldFinder implements Finder {
   #from = 0;
   /** A value whose end is not seen is dropped up to it. */
   #swallowing = false;
+  /** The field or part that goes on is of no interest. */
+  #passing = false;
 
   constructor(tokens: TokenBook) {
     this.#tokens = tokens;
@@ -56,7 +58,7 @@ export class FormFieldFinder implements Finder {
       const upTo = end === -1 ? size : end;
       if (this.#swallowing) {
         edits.push({ start: this.#from, end: upTo, token: '' });
-      } else {
+      } else if (!this.#passing) {
         const equals = indexOfByte(bytes, EQUALS, this.#from, Math.min(upTo, this.#from + NAME_MAX_BYTES));
         const name = equals === -1 ? '' : decoded(bytes.subarray(this.#from, equals));
         const isSecret = equals !== -1 && isCredentialParameter(name);
@@ -68,10 +70,12 @@ export class FormFieldFinder implements Finder {
       }
       if (end === -1) {
         // The field goes on; whether it is dropped is settled.
-        if (this.#swallowing) this.#from = size;
+        this.#passing = !this.#swallowing;
+        this.#from = size;
         return size;
       }
       this.#swallowing = false;
+      this.#passing = false;
       this.#from = end + 1;
     }
     return size;
@@ -86,6 +90,12 @@ export class FormFieldFinder implements Finder {
         this.#from = upTo;
         if (end === -1) return upTo;
         this.#swallowing = false;
+      }
+      if (this.#passing) {
+        const end = indexOf(bytes, PART_END, this.#from, size);
+        if (end === -1) return this.#waitForEnd(bytes, size, final);
+        this.#passing = false;
+        this.#from = end;
       }
       const head = indexOf(bytes, HEAD_END, this.#from, size);
       if (head === -1) return this.#headless(size, final);
@@ -106,12 +116,20 @@ export class FormFieldFinder implements Finder {
         if (verdict === 'secret' || looksLikeSecret(value ?? '')) this.#replace(bytes, start, upTo, name, edits);
       }
       if (end === -1) {
-        // A part of no interest goes on; only a border that may have begun at the end is kept.
-        this.#from = final ? size : Math.max(start, size - PART_END.length);
-        return size;
+        this.#passing = true;
+        this.#from = start - 2;
+        return this.#waitForEnd(bytes, size, final);
       }
       this.#from = Math.max(start, end);
     }
+  }
+
+  /** A part of no interest goes on: only a border that may have begun at the end is held. */
+  #waitForEnd(bytes: Uint8Array, size: number, final: boolean): number {
+    let kept = final ? 0 : Math.min(PART_END.length - 1, size - this.#from);
+    while (kept > 0 && !PART_END.subarray(0, kept).every((byte, i) => bytes[size - kept + i] === byte)) kept--;
+    this.#from = size - kept;
+    return this.#from;
   }
 
   /** No whole head is to be seen: hold one that may be coming. */
