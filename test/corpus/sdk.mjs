@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { isMadeUp } from './exchange.mjs';
 import { sdkCallOf } from './sdk-call.mjs';
 import { startCorpusServer } from './server.mjs';
-import { snapshotsIn } from './snapshots.mjs';
+import { callSnapshotsIn } from './snapshots.mjs';
 import { runProgram } from './spawn.mjs';
 import { share, table } from './table.mjs';
 
@@ -66,7 +66,7 @@ export async function runSdkVersion({ from, every, node }, exchanges, { director
       } else failures.push({ id: exchanges[n].id, without: line.slice(0, 300), with: other?.slice(0, 300) });
     }
     let snapshots = 0;
-    for await (const { snapshot } of snapshotsIn(join(work, 'recording'))) snapshots += snapshot.exchanges.length;
+    for await (const { snapshot } of callSnapshotsIn(join(work, 'recording'))) snapshots += snapshot.exchanges.length;
     if (snapshots !== requests) failures.push({ requests, recordedExchanges: snapshots });
     if (recorded.stderr !== without.stderr) failures.push({ stderr: recorded.stderr });
     await onRecording?.(join(work, 'recording'), recorded.lines);

@@ -8,7 +8,7 @@ import { aspects, compareExchange } from './compare.mjs';
 import { bodyBytes } from './load.mjs';
 import { EXCHANGE_HEADER, isMadeUp } from './exchange.mjs';
 import { startCorpusServer } from './server.mjs';
-import { snapshotsIn } from './snapshots.mjs';
+import { callSnapshotsIn } from './snapshots.mjs';
 import { runProgram } from './spawn.mjs';
 import { share, table } from './table.mjs';
 
@@ -35,7 +35,7 @@ async function runClient(client, exchanges, directory, limit, node) {
     const entries = new Map(server.log.map((entry) => [entry.n, entry]));
     const results = new Map();
     const extra = [];
-    for await (const { snapshot } of snapshotsIn(store)) {
+    for await (const { snapshot } of callSnapshotsIn(store)) {
       for (const exchange of snapshot.exchanges) {
         const n = numberOf(exchange);
         const entry = entries.get(n);

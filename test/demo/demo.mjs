@@ -23,33 +23,33 @@ const failures = [];
 const title = (text) => console.log(`\n${style('1;33', `▌ ${text}`)}\n`);
 const say = (text) => console.log(style('2', text));
 
-/** Runs a Node program here, shows what it prints, indented, and gives its output. */
-function run(args, { env = {}, shown = true, command } = {}) {
+/** Runs a Node program here, shows what it prints and gives its output; `direct` leaves it the terminal instead. */
+function run(args, { env = {}, shown = true, direct = false, command } = {}) {
   if (command !== undefined) console.log(style('36', `$ ${command}`));
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
       cwd: here,
       env: plainEnvironment({ ORANGEBOX_DIR: recording, ...(onTerminal && { FORCE_COLOR: '1' }), ...env }),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', direct ? 'inherit' : 'pipe', direct ? 'inherit' : 'pipe'],
     });
     let stdout = '';
     let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
+    child.stdout?.setEncoding('utf8').on('data', (text) => {
       stdout += text;
     });
-    child.stderr.setEncoding('utf8').on('data', (text) => {
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
       stderr += text;
     });
     child.on('error', reject);
     child.on('close', (code) => {
-      if (shown) process.stdout.write(`${(stdout + stderr).trimEnd().replace(/^/gm, '  ')}\n`);
+      if (shown && !direct) process.stdout.write(`${(stdout + stderr).trimEnd().replace(/^/gm, '  ')}\n`);
       resolve({ code, stdout, stderr });
     });
   });
 }
 
 const orangebox = (args, options = {}) =>
-  run([cli, ...args], { command: `npx orangebox ${args.join(' ')}`, ...options });
+  run([cli, ...args], { command: `npx orangebox ${args.join(' ')}`, direct: onTerminal, ...options });
 
 function check(label, ok, detail = '') {
   console.log(`${ok ? style('32', '✓') : style('31', '✗')} ${label}${ok || detail === '' ? '' : `: ${detail}`}`);
@@ -90,9 +90,9 @@ function serve(reference) {
 const shortPath = (path) => relative(process.cwd(), path) || '.';
 
 rmSync(recording, { recursive: true, force: true });
-const provider = await startProvider();
 // The third request is refused once with 429, so that the SDK retries it.
-const baseUrl = `${provider.url}/~status=429,nth=3,retry-after-ms=50/v1`;
+const provider = await startProvider({ script: 'status=429,nth=3,retry-after-ms=50' });
+const baseUrl = `${provider.url}/v1`;
 
 title('1  An agent runs, recorded. Nothing in its code knows about it.');
 const first = await agent(baseUrl, {
@@ -177,8 +177,8 @@ say('out once more to see whether the model still says the same.');
 console.log(`
 The recording is in ${shortPath(recording)}. Next:
   ${style('36', `cd ${shortPath(here)}`)}
-  ${style('36', 'npx orangebox')}                     what is on record, and what to do with it
-  ${style('36', 'npx orangebox show last --http')}    the last call as HTTP, to the byte
+  ${style('36', 'npx orangebox')}                         what is on record, and what to do with it
+  ${style('36', 'npx orangebox show last --http')}        the last call as HTTP, to the byte
   ${style('36', 'npx orangebox ls --tool get_weather')}   calls that asked for a tool
 In a service of your own: ${style('36', 'node --require orangebox/register app.js')}
 `);

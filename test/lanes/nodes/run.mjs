@@ -53,13 +53,13 @@ const ways = {
 /** The demo's agent in every way to load the preload: the same output as without, five requests in four calls on record. */
 async function runAgents(node, version) {
   for (const [way, nodeArgs] of [['without', []], ...Object.entries(ways)]) {
-    const provider = await startProvider();
+    const provider = await startProvider({ script: 'status=429,nth=3,retry-after-ms=1' });
     const directory = mkdtempSync(join(tmpdir(), 'orangebox-nodes-'));
     try {
       const env = {
         ORANGEBOX_DIR: directory,
         OPENAI_API_KEY: 'sk-lane-not-a-real-key-0123456789',
-        OPENAI_BASE_URL: `${provider.url}/~status=429,nth=3,retry-after-ms=1/v1`,
+        OPENAI_BASE_URL: `${provider.url}/v1`,
       };
       const program = await runProgram(agent, [], { preload: false, node, nodeArgs, env });
       if (way === 'without') {
