@@ -1,6 +1,6 @@
 /**
  * Compares two calls by what they mean: tool names and arguments first, then structure, then text. Ids, times,
- * fingerprints, token counts and the cut into chunks make no difference.
+ * fingerprints, token counts, reasoning and the cut into chunks make no difference.
  */
 import type { CallView, Json, Message, RequestView, ResponseView, Snapshot, ToolCall } from '@orangebox/schema';
 import type { Described } from './adapters/described.ts';
@@ -11,8 +11,8 @@ import { embeddingVector } from './adapters/openai-embeddings.ts';
 import { canonicalArguments } from './conversation-atoms.ts';
 import { diffJson } from './diff-json.ts';
 
-/** What kind of thing differs, weightiest first. `ignored` makes no difference to the verdict. */
-export type DifferenceRank = 'tools' | 'structure' | 'text' | 'ignored';
+/** What kind of thing differs, weightiest first. */
+export type DifferenceRank = 'tools' | 'structure' | 'text';
 
 /** One place at which two calls differ. Absent values are undefined. */
 export interface Difference {
@@ -25,12 +25,15 @@ export interface Difference {
 
 /** Outcome of a comparison; the differences stand in the order of their rank. */
 export interface Comparison {
-  /** `equivalent`: only ignored differences. */
+  /**
+   * `identical`: nothing differs but what is new each time (ids, times, fingerprints). `equivalent`: same tools,
+   * arguments and structure, other words. `different`: all else.
+   */
   verdict: 'identical' | 'equivalent' | 'different';
   differences: Difference[];
 }
 
-const RANKS: DifferenceRank[] = ['tools', 'structure', 'text', 'ignored'];
+const RANKS: DifferenceRank[] = ['tools', 'structure', 'text'];
 
 /** Vectors of one text differ a little from call to call. */
 const EMBEDDING_TOLERANCE = 1e-3;
@@ -40,6 +43,9 @@ const VOLATILE = new Set([
   'id', 'call_id', 'item_id', 'created', 'created_at', 'completed_at', 'system_fingerprint', 'usage', 'x_groq',
   'service_tier', 'request_id', 'output_text', 'parsed', 'output_parsed', 'parsed_arguments', 'encrypted_content',
   'logprobs', 'obfuscation', 'safety_identifier', 'prompt_cache_key', 'user', 'time_info', 'billing', 'signature',
+  'reasoning_details', 'thinking', 'thoughtSignature', 'thought_signature', 'responseId', 'usageMetadata', 'createTime',
+  'total_duration', 'load_duration', 'prompt_eval_duration', 'eval_duration', 'prompt_eval_count', 'eval_count',
+  'metrics', 'meta',
 ]); // biome-ignore format: a plain list
 
 /** Members that the view compares. */
@@ -58,8 +64,8 @@ export function compareSnapshots(left: Snapshot, right: Snapshot, decode: Conten
   compareRequests(a, b, differences);
   compareResponses(a.response, b.response, differences);
   differences.sort((x, y) => RANKS.indexOf(x.rank) - RANKS.indexOf(y.rank));
-  const different = differences.some((difference) => difference.rank !== 'ignored');
-  const verdict = different ? 'different' : differences.length > 0 ? 'equivalent' : 'identical';
+  const wording = differences.every((difference) => difference.rank === 'text');
+  const verdict = differences.length === 0 ? 'identical' : wording ? 'equivalent' : 'different';
   return { verdict, differences };
 }
 
@@ -74,8 +80,6 @@ function compareEnds(left: Snapshot, right: Snapshot, out: Difference[]): void {
   const b = right.exchanges.at(-1);
   note(out, 'response.status', a?.response?.status, b?.response?.status, 'structure');
   note(out, 'ending', a?.ending, b?.ending, 'structure');
-  note(out, 'attempts', left.exchanges.length, right.exchanges.length, 'ignored');
-  note(out, 'request.url', a?.request.url, b?.request.url, 'ignored');
 }
 
 function compareRequests(a: Described, b: Described, out: Difference[]): void {
@@ -89,7 +93,7 @@ function compareRequests(a: Described, b: Described, out: Difference[]): void {
 
 function compareParameters(a: CallView, b: CallView, out: Difference[]): void {
   for (const found of diffJson(a.parameters, b.parameters, 'call.parameters')) {
-    out.push({ ...found, rank: found.path.startsWith('call.parameters.user') ? 'ignored' : 'structure' });
+    if (found.path !== 'call.parameters.user') out.push({ ...found, rank: 'structure' });
   }
 }
 
@@ -115,9 +119,6 @@ function compareMessage(a: Message, b: Message, path: string, out: Difference[])
   );
   compareText(a.text, b.text, `${path}.text`, out);
   compareText(a.toolResult?.content, b.toolResult?.content, `${path}.toolResult.content`, out);
-  note(out, `${path}.toolResult.callId`, a.toolResult?.callId, b.toolResult?.callId, 'ignored');
-  // Models think differently each time; what they then say counts.
-  note(out, `${path}.reasoning`, a.reasoning, b.reasoning, 'ignored');
 }
 
 function compareToolCalls(a: ToolCall[], b: ToolCall[], path: string, out: Difference[]): void {
@@ -128,15 +129,14 @@ function compareToolCalls(a: ToolCall[], b: ToolCall[], path: string, out: Diffe
     const at = `${path}.toolCalls[${i}]`;
     note(out, `${at}.name`, left.name, right.name, 'tools');
     compareArguments(left.arguments, right.arguments, `${at}.arguments`, out);
-    note(out, `${at}.id`, left.id, right.id, 'ignored');
   }
 }
 
 function compareArguments(left: string, right: string, path: string, out: Difference[]): void {
   if (left === right) return;
+  if (canonicalArguments(left) === canonicalArguments(right)) return;
   const [a, b] = [parseJson(left), parseJson(right)];
-  if (canonicalArguments(left) === canonicalArguments(right)) out.push({ path, left, right, rank: 'ignored' });
-  else if (a !== undefined && b !== undefined) note(out, path, a, b, 'tools');
+  if (a !== undefined && b !== undefined) note(out, path, a, b, 'tools');
   else out.push({ path, left, right, rank: 'tools' });
 }
 
@@ -151,7 +151,6 @@ function compareText(left: string | undefined, right: string | undefined, path: 
     return;
   }
   const found = diffJson(a, b, path);
-  if (found.length === 0) out.push({ path, left, right, rank: 'ignored' });
   for (const difference of found) {
     const sameKind = kindOf(difference.left) === kindOf(difference.right);
     out.push({ ...difference, rank: sameKind ? 'text' : 'structure' });
@@ -176,10 +175,6 @@ function compareResponses(a: ResponseView, b: ResponseView, out: Difference[]): 
   note(out, 'response.error.type', a.error?.type, b.error?.type, 'structure');
   note(out, 'response.error.code', a.error?.code, b.error?.code, 'structure');
   note(out, 'response.error.message', a.error?.message, b.error?.message, 'text');
-  for (const key of ['id', 'systemFingerprint', 'serviceTier'] as const) {
-    note(out, `response.${key}`, a[key], b[key], 'ignored');
-  }
-  note(out, 'response.usage', a.usage && { ...a.usage }, b.usage && { ...b.usage }, 'ignored');
   compareEmbeddings(a, b, out);
   compareRest(a, b, out);
 }
@@ -196,9 +191,9 @@ function compareEmbeddings(a: ResponseView, b: ResponseView, out: Difference[]):
   const [left, right] = [objectsOf(a.final['data']), objectsOf(b.final['data'])];
   for (let i = 0; i < Math.min(left.length, right.length); i++) {
     const distance = farthest(embeddingVector(left[i]?.['embedding']), embeddingVector(right[i]?.['embedding']));
-    if (distance === 0) continue;
-    const rank = distance <= EMBEDDING_TOLERANCE ? 'ignored' : 'text';
-    out.push({ path: `response.embeddings[${i}]`, left: 0, right: distance, rank });
+    if (distance <= EMBEDDING_TOLERANCE) continue;
+    // The largest distance of any two components says more than a thousand numbers.
+    out.push({ path: `response.embeddings[${i}]`, left: 0, right: distance, rank: 'text' });
   }
 }
 
@@ -218,8 +213,7 @@ function compareRest(a: ResponseView, b: ResponseView, out: Difference[]): void 
       .replace(/\[\d+\]/g, '')
       .split('.')
       .slice(2);
-    if (names.some((name) => VOLATILE.has(name))) {
-      if (!names.includes('usage') && names.at(-1) !== 'id') out.push({ ...found, rank: 'ignored' });
-    } else if (!shown || !COVERED.has(names.at(-1) ?? '')) out.push({ ...found, rank: 'structure' });
+    if (names.some((name) => VOLATILE.has(name))) continue;
+    if (!shown || !COVERED.has(names.at(-1) ?? '')) out.push({ ...found, rank: 'structure' });
   }
 }
