@@ -166,7 +166,7 @@ export class SeriesIndex {
         entry.process ??= record.process;
         return;
       case 'exchangeStart':
-        if (!isExchangeStart(record) || this.#exchanges.has(record.exchangeId)) return;
+        if (this.#exchanges.has(record.exchangeId)) return;
         this.#exchanges.set(record.exchangeId, {
           place,
           start: {
@@ -179,13 +179,13 @@ export class SeriesIndex {
         });
         return;
       case 'callEnd':
-        if (isCallEnd(record)) this.#call(record, place);
+        this.#call(record, place);
         return;
       case 'tool':
-        if (isTool(record)) this.#add(this.#toolRecord(record, place), () => toolFacts(record));
+        this.#add(this.#toolRecord(record, place), () => toolFacts(record));
         return;
       case 'shipped': {
-        const call = this.#bySpan.get(String(record.key).split('/')[3] ?? '');
+        const call = this.#bySpan.get(record.key.split('/')[3] ?? '');
         if (call) call.shipped = true;
         return;
       }
@@ -323,41 +323,4 @@ export async function updateSeries(
     // Reading is synchronous; other work of the process gets its turn between files.
     if (series.update(file)) await new Promise((resolve) => setImmediate(resolve));
   }
-}
-
-/* The decoder checks frames, not the members of records: what the index relies on is checked here. */
-
-const HEX16 = /^[0-9a-f]{16}$/;
-const HEX32 = /^[0-9a-f]{32}$/;
-const NANO = /^[0-9]{1,20}$/;
-
-function isTraced(record: { trace?: { traceId?: unknown; spanId?: unknown } }): boolean {
-  return HEX16.test(String(record.trace?.spanId)) && HEX32.test(String(record.trace?.traceId));
-}
-
-function isExchangeStart(record: ExchangeStartRecord): boolean {
-  return isTraced(record) && Number.isSafeInteger(record.exchangeId) && NANO.test(String(record.startUnixNano));
-}
-
-function isCallEnd(record: CallEndRecord): boolean {
-  return (
-    isTraced(record) &&
-    NANO.test(String(record.time?.startUnixNano)) &&
-    Array.isArray(record.exchangeIds) &&
-    record.exchangeIds.length < 10_000 &&
-    typeof record.summary === 'object' &&
-    record.summary !== null &&
-    typeof record.fidelity === 'object' &&
-    record.fidelity !== null
-  );
-}
-
-function isTool(record: ToolRecord): boolean {
-  return (
-    isTraced(record) &&
-    NANO.test(String(record.time?.startUnixNano)) &&
-    typeof record.tool?.name === 'string' &&
-    typeof record.fidelity === 'object' &&
-    record.fidelity !== null
-  );
 }
