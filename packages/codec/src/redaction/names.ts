@@ -102,8 +102,20 @@ const HARMLESS_KEYS: ReadonlySet<string> = new Set([
   'public',
 ]);
 
+/** Verdicts on names seen before; every message has the same few. */
+const headerVerdicts: Map<string, boolean> = new Map();
+const REMEMBERED_NAMES = 1000;
+
 /** Whether a header's value is a credential. */
 export function isCredentialHeader(name: string): boolean {
+  const known = headerVerdicts.get(name);
+  if (known !== undefined) return known;
+  const verdict = judgeHeader(name);
+  if (headerVerdicts.size < REMEMBERED_NAMES) headerVerdicts.set(name, verdict);
+  return verdict;
+}
+
+function judgeHeader(name: string): boolean {
   const words = name.toLowerCase().split(/[-_.]/);
   const last = words.at(-1) ?? '';
   if (HEADER_LAST_WORDS.has(last)) return true;

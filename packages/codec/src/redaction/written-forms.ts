@@ -32,7 +32,10 @@ function jsonForms(value: string): string[] {
   for (const escape of escapers) {
     let text = value;
     for (let depth = 0; depth < JSON_DEPTH; depth++) {
-      text = escape(text);
+      const escaped = escape(text);
+      // Most keys have nothing to escape; they have one form.
+      if (escaped === text) break;
+      text = escaped;
       forms.push(text);
     }
   }
@@ -45,6 +48,7 @@ function unicodeEscape(char: string): string {
 
 /** In a URL: with upper and lower case hex digits, and as a form field. */
 function urlForms(value: string): string[] {
+  if (/^[\w.~-]*$/.test(value)) return [];
   let encoded: string;
   try {
     encoded = encodeURIComponent(value);
