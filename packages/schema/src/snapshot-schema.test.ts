@@ -63,4 +63,9 @@ describe('the JSON Schemas', () => {
     expect((defs['stage'] ?? {})['enum']).toEqual(union('Stage'));
     expect(JSON.stringify(defs['fidelity'])).toContain(JSON.stringify(union('FidelityReason')));
   });
+
+  it('are published as a file too', () => {
+    const file = readFileSync(new URL('../snapshot.schema.json', import.meta.url), 'utf8');
+    expect(JSON.parse(file)).toEqual(SNAPSHOT_JSON_SCHEMA);
+  });
 });
