@@ -1,6 +1,6 @@
 /** Runs the test program with and without the taps, and gives what it said and what the sink got. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'tsdown';
@@ -83,10 +83,9 @@ export async function bundlePreload(name = 'preload'): Promise<{ file: string; r
 /** Runs a program to its end. */
 export async function runProgram(file: string, options: RunOptions = {}): Promise<Outcome> {
   const directory = mkdtempSync(join(tmpdir(), 'orangebox-run-'));
-  const sinkFile = join(directory, 'sink.json');
   try {
     const child = spawn(process.execPath, [...(options.nodeArgs ?? []), file, ...(options.args ?? [])], {
-      env: { PATH: process.env['PATH'], TEST_SINK_FILE: sinkFile, ...options.env },
+      env: { PATH: process.env['PATH'], TEST_SINK_DIRECTORY: directory, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     options.onSpawn?.(child);
@@ -102,16 +101,15 @@ export async function runProgram(file: string, options: RunOptions = {}): Promis
       child.on('error', reject);
       child.on('close', (c, s) => resolve([c, s]));
     });
-    return { stdout, stderr, code, signal, exchanges: readSink(sinkFile) };
+    return { stdout, stderr, code, signal, exchanges: readSinks(directory) };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-function readSink(file: string): SinkExchange[] {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as SinkExchange[];
-  } catch {
-    return [];
-  }
+/** What the sinks of all threads and processes of a run wrote. */
+function readSinks(directory: string): SinkExchange[] {
+  return readdirSync(directory).flatMap(
+    (name) => JSON.parse(readFileSync(join(directory, name), 'utf8')) as SinkExchange[],
+  );
 }

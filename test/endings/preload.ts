@@ -1,13 +1,16 @@
-/** A preload with the real taps and a sink that writes what it got to a file at exit. Bundled by `harness.ts`. */
+/** A preload with the real taps and a sink that writes what it got to a file of its own at exit. Bundled by `harness.ts`. */
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { installInstrumentation } from '../../packages/instrument/src/index.ts';
 import { createMemorySink } from '../../packages/instrument/src/memory-sink.ts';
 
 const sink = createMemorySink();
+const name = `${randomUUID()}.json`;
 
 function writeDown(): void {
-  const file = process.env['TEST_SINK_FILE'];
-  if (file === undefined) return;
+  const directory = process.env['TEST_SINK_DIRECTORY'];
+  if (directory === undefined) return;
   const kept = sink.exchanges.map((exchange) => ({
     url: exchange.start.url,
     kind: exchange.start.kind,
@@ -34,7 +37,7 @@ function writeDown(): void {
       error: error instanceof Error ? error.name : typeof error,
     })),
   }));
-  writeFileSync(file, JSON.stringify(kept));
+  writeFileSync(join(directory, name), JSON.stringify(kept));
 }
 
 installInstrumentation({

@@ -18,7 +18,8 @@ const stream = (options, ...rest) =>
   client(options).chat.completions.create({ model: 'gpt-test', messages, stream: true }, ...rest);
 
 /** Waits until the provider says that something happened to this run. */
-const when = (what) => fetch(new URL(`/when/${what}/${baseURL.split('/')[4]}`, baseURL)).then((response) => response.text());
+const when = (what) =>
+  fetch(new URL(`/when/${what}/${baseURL.split('/')[4]}`, baseURL)).then((response) => response.text());
 
 const texts = async (chunks, got) => {
   for await (const chunk of chunks) got.push(chunk.choices[0]?.delta.content ?? null);
