@@ -26,10 +26,12 @@ export async function diff(
     if (options.json === true) terminal.line(safeJson(comparison, 2));
     else {
       const c = terminal.colors;
-      for (const { entry, snapshot } of [left, right]) {
-        terminal.line(`${c.yellow(entry.ref)}  ${escapeLine(titleOf(withViews(snapshot, decodeContent)))}`);
-      }
-      renderComparison(penFor(terminal), comparison, { left: left.entry.ref, right: right.entry.ref });
+      const title = ({ entry, snapshot }: typeof left): string =>
+        `${entry.ref}  ${escapeLine(titleOf(withViews(snapshot, decodeContent)))}`;
+      terminal.line(`${c.red('-')} ${title(left)}`);
+      terminal.line(`${c.green('+')} ${title(right)}`);
+      terminal.line();
+      renderComparison(penFor(terminal), comparison);
     }
     return comparison.verdict === 'different' ? EXIT.finding : EXIT.ok;
   } finally {

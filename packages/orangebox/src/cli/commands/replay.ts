@@ -93,14 +93,14 @@ function report(context: CommandContext, ref: string, snapshot: Snapshot, result
 
 function renderOutcome(pen: Pen, snapshot: Snapshot, result: RecordedReplay): void {
   const c = pen.colors;
+  if (result.events !== undefined && result.events.length > 0)
+    pen.line(c.dim(`  ${plural(result.events.length, 'event')} streamed`));
   if (result.error !== undefined) {
     const facts = errorFacts(result.error);
     pen.line(`${c.red('▌')}${c.bold(c.red('the client threw'))}  ${escapeLine(facts.name)}`);
     writeText(pen, facts.message, '  ');
     return;
   }
-  if (result.events !== undefined && result.events.length > 0)
-    pen.line(c.dim(`  ${plural(result.events.length, 'event')} streamed`));
   // The bytes are the recorded ones, so the conversation view of the recording is what the client was told.
   const { response } = withViews(snapshot, decodeContent);
   if (response !== undefined && response.choices.length > 0) {

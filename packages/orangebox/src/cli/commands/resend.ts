@@ -12,6 +12,7 @@ import { withProgress } from '../progress.ts';
 import { reportError } from '../report-error.ts';
 import { renderComparison } from '../show/comparison.ts';
 import { isFailure } from '../show/header.ts';
+import { type NextCommand, writeNext } from '../show/next-commands.ts';
 import { type Pen, penFor } from '../show/pen.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { formatBytes, formatDuration, millisecondsBetween, plural } from '../text/format.ts';
@@ -88,7 +89,6 @@ function jsonOf({ call, comparison }: Compared, key: string | undefined): object
 
 /** Shows what would be sent, and asks. */
 async function agree(context: CommandContext, plan: ResendPlan, options: ResendCommandOptions): Promise<boolean> {
-  const { terminal } = context;
   if (options.json !== true || options.yes !== true) writePlan(context, plan);
   if (options.yes === true) return true;
   const times = plan.n === 1 ? 'once' : `${plan.n} times`;
@@ -143,12 +143,20 @@ function report(
     const number = compared.length > 1 ? `${i + 1}  ` : '';
     const name = kept[i] === undefined ? 'resent' : snapshot.trace.spanId.slice(0, 8);
     terminal.line(`${number}${c.yellow(name)}  ${isFailure(exchange) ? c.red(status) : c.green(status)}  ${took}`);
-    renderComparison(pen, comparison, { left: `recorded ${ref}`, right: 'resent', indent: '  ' });
+    renderComparison(pen, comparison, '  ');
   }
   if (compared.length > 1) writeNoise(pen, noise);
-  else if (terminal.interactive) {
-    terminal.line(c.dim(`  one answer says little: -n 5 shows how much the model varies by itself`));
+  if (!terminal.interactive) return;
+  const next: NextCommand[] = [];
+  const [newest] = compared;
+  if (newest !== undefined && kept[0] !== undefined) {
+    next.push([
+      `orangebox diff ${ref} ${newest.call.snapshot.trace.spanId.slice(0, 8)}`,
+      'the two again: - recorded, + resent',
+    ]);
   }
+  if (compared.length === 1) next.push([`orangebox resend ${ref} -n 5`, 'how much the model varies by itself']);
+  writeNext(terminal, next);
 }
 
 /** How much the resent answers differ among themselves: a difference to the recording below that says nothing. */

@@ -6,28 +6,26 @@ import { cut } from '../text/table.ts';
 import type { Pen } from './pen.ts';
 
 const MAX_SHOWN = 40;
+/** Characters before the first difference that are shown to find the place. */
+const CONTEXT = 24;
 
-/** Writes the verdict and, most important first, where the two differ. */
-export function renderComparison(
-  pen: Pen,
-  comparison: Comparison,
-  options: { left: string; right: string; indent?: string },
-): void {
+/** Writes the verdict and, weightiest first, where the two differ: `-` is the left call, `+` the right one. */
+export function renderComparison(pen: Pen, comparison: Comparison, indent = ''): void {
   const c = pen.colors;
-  const indent = options.indent ?? '';
-  const paint = comparison.verdict === 'different' ? c.red : comparison.verdict === 'equivalent' ? c.yellow : c.green;
-  pen.line(`${indent}${paint('●')} ${c.bold(paint(comparison.verdict))}  ${c.dim(VERDICT_WORDS[comparison.verdict])}`);
-  const { differences } = comparison;
+  const { verdict, differences } = comparison;
+  const paint = verdict === 'different' ? c.red : verdict === 'equivalent' ? c.yellow : c.green;
+  pen.line(`${indent}${paint('●')} ${c.bold(paint(verdict))}  ${c.dim(VERDICT_WORDS[verdict])}`);
   const shown = pen.width === undefined ? differences : differences.slice(0, MAX_SHOWN);
+  const room = pen.width === undefined ? undefined : Math.max(20, pen.width - indent.length - 6);
   for (const difference of shown) {
+    const [left, right] = sides(difference.left, difference.right, room);
     pen.line(`${indent}  ${c.cyan(escapeLine(difference.path))}`);
-    pen.line(`${indent}    ${c.red(`- ${value(pen, difference.left, indent)}`)}  ${c.dim(escapeLine(options.left))}`);
-    pen.line(
-      `${indent}    ${c.green(`+ ${value(pen, difference.right, indent)}`)}  ${c.dim(escapeLine(options.right))}`,
-    );
+    pen.line(`${indent}    ${c.red(`- ${left}`)}`);
+    pen.line(`${indent}    ${c.green(`+ ${right}`)}`);
   }
-  if (differences.length > shown.length)
+  if (differences.length > shown.length) {
     pen.line(c.dim(`${indent}  … ${differences.length - shown.length} more (--json has all)`));
+  }
 }
 
 const VERDICT_WORDS: { readonly [verdict in Comparison['verdict']]: string } = {
@@ -36,7 +34,18 @@ const VERDICT_WORDS: { readonly [verdict in Comparison['verdict']]: string } = {
   different: 'tools, arguments or structure differ',
 };
 
-function value(pen: Pen, json: Json | undefined, indent: string): string {
-  const text = json === undefined ? '(not there)' : typeof json === 'string' ? escapeLine(json) : safeJson(json);
-  return pen.width === undefined ? text : cut(text, Math.max(20, pen.width - indent.length - 30));
+/** Both values on a line each; long ones from shortly before the place where they part. */
+function sides(left: Json | undefined, right: Json | undefined, room: number | undefined): [string, string] {
+  const texts = [textOf(left), textOf(right)] as const;
+  if (room === undefined || texts.every((text) => text.length <= room)) return [...texts];
+  let same = 0;
+  while (same < texts[0].length && texts[0][same] === texts[1][same]) same++;
+  const from = Math.max(0, same - CONTEXT);
+  const place = (text: string): string => cut(from > 0 ? `…${text.slice(from)}` : text, room);
+  return [place(texts[0]), place(texts[1])];
+}
+
+function textOf(json: Json | undefined): string {
+  if (json === undefined) return '(not there)';
+  return typeof json === 'string' ? escapeLine(json) : safeJson(json);
 }
