@@ -27,7 +27,7 @@ export type StoredStatus =
 export interface StoredEntry {
   /** Shortest prefix of the span id, six digits or more, that is unique in the store. */
   ref: string;
-  /** Absent when none was promised (open and crashed calls, `not_kept`). */
+  /** Absent while a call is open, and when none was promised (`not_kept`). A crashed call has that of its partial snapshot. */
   key?: string;
   kind: SnapshotKind;
   trace: TraceRef;

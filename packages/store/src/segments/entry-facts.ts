@@ -1,7 +1,8 @@
 /** From the records of an index to list entries. */
 import type { CallEndRecord, ExchangeStartRecord, ToolRecord } from '@orangebox/schema';
 import type { StoredEntry } from '../store.ts';
-import { readRecordAt } from './read-record.ts';
+import { entryOfSnapshot } from '../entry-of-snapshot.ts';
+import { loadRecord, readRecordAt } from './read-record.ts';
 import type { IndexedRecord } from './series-index.ts';
 
 /** What a record alone tells of an entry. */
@@ -29,6 +30,7 @@ export class RecentFacts {
 
 /** The entry of an indexed record, `ref` still empty; undefined when its file was rewritten meanwhile. */
 export function readEntry(indexed: IndexedRecord): StoredEntry | undefined {
+  if (indexed.type === 'open' && !indexed.series.live) return crashedEntry(indexed);
   const facts = indexed.facts ?? factsAt(indexed);
   if (!facts) return undefined;
   const [info] = indexed.series.processes(indexed.place.file);
@@ -44,6 +46,12 @@ export function readEntry(indexed: IndexedRecord): StoredEntry | undefined {
       : {}),
     ...(indexed.shipped ? { shipped: true as const } : {}),
   };
+}
+
+/** No record sums up a call whose process died: its own bytes do. */
+function crashedEntry(indexed: IndexedRecord): StoredEntry {
+  const location = indexed.series.files[indexed.place.file]?.file.path ?? '';
+  return entryOfSnapshot(loadRecord(indexed), location);
 }
 
 function factsAt(indexed: IndexedRecord): EntryFacts | undefined {
