@@ -21,6 +21,8 @@ export interface ProgramRun {
   signal: string | null;
   /** Ended calls on the disk. */
   calls: CallEndRecord[];
+  /** Keys that were acknowledged by a payload endpoint. */
+  shipped: string[];
   /** Spans that were exported, by whomever. */
   spans: ReceivedSpan[];
   /** Files of the recording directory, relative. */
@@ -45,7 +47,10 @@ export interface ProgramOptions {
 export const registerFile: string = inRepository('packages/orangebox/dist/register.cjs');
 
 /** Node's arguments and `NODE_OPTIONS` for one way of loading. */
-export function nodeFlags(flag: Flag | undefined, requiredBefore: string[] = []): { args: string[]; nodeOptions: string } {
+export function nodeFlags(
+  flag: Flag | undefined,
+  requiredBefore: string[] = [],
+): { args: string[]; nodeOptions: string } {
   const before = requiredBefore.flatMap((file) => ['--require', file]);
   const required = ['--require', registerFile];
   const imported = ['--import', pathToFileURL(registerFile).href];
@@ -115,7 +120,7 @@ function otelEnvironment(endpoint: string): Record<string, string> {
 }
 
 /** Everything in a recording directory. */
-export function readRecording(directory: string): { calls: CallEndRecord[]; files: string[] } {
+export function readRecording(directory: string): Pick<ProgramRun, 'calls' | 'shipped' | 'files'> {
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
   const records = files
     .filter((file) => file.endsWith('.obxs'))
@@ -123,5 +128,6 @@ export function readRecording(directory: string): { calls: CallEndRecord[]; file
       const decoded = decodeSegment(readFileSync(join(directory, file)), { crc32 });
       return [...decoded].map(({ record }) => record);
     });
-  return { calls: collectRecords(records).calls, files };
+  const { calls, shipped } = collectRecords(records);
+  return { calls, shipped: [...shipped], files };
 }

@@ -4,7 +4,13 @@
  */
 
 /** Requests of libuv that a send may hold. Anything else that is active is the program's. */
-const SEND_REQUESTS: ReadonlySet<string> = new Set(['TCPConnectWrap', 'WriteWrap', 'GetAddrInfoReqWrap', 'ShutdownWrap']);
+const SEND_REQUESTS: ReadonlySet<string> = new Set([
+  'TCPConnectWrap',
+  'SimpleWriteWrap',
+  'WriteWrap',
+  'GetAddrInfoReqWrap',
+  'ShutdownWrap',
+]);
 
 /** Looks while sends are under way. */
 export interface ExitWatch {
