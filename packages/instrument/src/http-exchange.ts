@@ -100,9 +100,13 @@ export class HttpExchange {
   #destroying(reason: unknown): void {
     const tap = this.#tap;
     if (!tap || tap.ended || tap.aborted) return;
-    const { socket } = this.#request as { socket: (Socket & { secureConnecting?: boolean }) | null };
-    tap.connected ||= socket !== null && !socket.connecting && socket.secureConnecting !== true;
+    tap.connected ||= this.#isConnected();
     tap.aborted = { frames: framesNow(this.#request.destroy as () => unknown), reason };
+  }
+
+  #isConnected(): boolean {
+    const { socket } = this.#request as { socket: (Socket & { secureConnecting?: boolean }) | null };
+    return socket !== null && !socket.connecting && socket.secureConnecting !== true;
   }
 
   #event(args: unknown[]): void {
@@ -110,6 +114,8 @@ export class HttpExchange {
     if (!tap) return;
     switch (args[0]) {
       case 'finish':
+        // Node also says so when the write failed because the TLS handshake did.
+        if (!this.#isConnected()) break;
         tap.connected = true;
         tap.requestEnd(this.#trailers());
         break;
