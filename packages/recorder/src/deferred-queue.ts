@@ -1,10 +1,11 @@
 /** Work that the program must not wait for: one piece per turn, in order, without keeping the process alive. */
 
-/** Runs pieces of work later. A piece that throws is told and passed over. */
+/** Runs pieces of work later, held until it is released. A piece that throws is told and passed over. */
 export class DeferredQueue {
   readonly #onFault: (error: unknown) => void;
   #work: (() => void)[] = [];
   #isScheduled = false;
+  #isHeld = true;
   #idle: (() => void)[] = [];
 
   constructor(onFault: (error: unknown) => void) {
@@ -21,8 +22,15 @@ export class DeferredQueue {
     this.#schedule();
   }
 
-  /** Runs everything now. */
+  /** Work may run from now on: what it needs has been loaded. */
+  release(): void {
+    this.#isHeld = false;
+    this.#schedule();
+  }
+
+  /** Runs everything now, unless it is held. */
   drainSync(): void {
+    if (this.#isHeld) return;
     while (this.#work.length > 0) this.#runOne();
     this.#settleIdle();
   }
@@ -34,7 +42,7 @@ export class DeferredQueue {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#work.length === 0) return;
+    if (this.#isScheduled || this.#isHeld || this.#work.length === 0) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;

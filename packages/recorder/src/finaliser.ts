@@ -43,7 +43,7 @@ export interface FinaliserHost {
   /** Writes a callEnd; undefined when it is not on the disk. */
   writeCallEnd(record: CallEndRecord): RecordLocation | undefined;
   /** A snapshot stands in the segment under its key. */
-  onStored(record: CallEndRecord, exchangeLocations: RecordLocation[]): void;
+  onStored(record: CallEndRecord, location: RecordLocation, exchanges: RecordLocation[]): void;
 }
 
 const NOT_STORED: Fidelity = { level: 'partial', reason: 'no_storage' };
@@ -94,11 +94,13 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     const location = isWanted ? host.writeCallEnd(end.record) : undefined;
     if (!location && end.record.key !== undefined) end = makeEnd(withoutStorage(input), host);
     host.spans.end(call.span, end.spanFacts);
-    if (location && end.record.key !== undefined)
+    if (location && end.record.key !== undefined) {
       host.onStored(
         end.record,
+        location,
         exchanges.flatMap((e) => e.locations),
       );
+    }
     if (views) noteTools(call, end.record, views, host);
   } finally {
     for (const exchange of exchanges) exchange.release();

@@ -1,13 +1,12 @@
 /** Puts the recorder together: what the wire taps and the public API write to. */
-import type { CallEndRecord, ToolRecord } from '@orangebox/schema';
 import { CallTracker, type OpenCall } from './call-tracker.ts';
 import { type RecorderConfig, readConfig } from './config.ts';
 import { DeferredQueue } from './deferred-queue.ts';
 import { type ExchangeHost, ExchangeRecorder } from './exchange-recorder.ts';
-import { finaliseCall, type FinaliserHost } from './finaliser.ts';
+import type { createFinisher, Finisher } from './finisher.ts';
+import { loadFinisher, loadFinisherNow } from './load-finisher.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { createCallSpans } from './otel/call-spans.ts';
-import { semconvNames } from './otel/gen-ai-attributes.ts';
 import { callStartAttributes } from './otel/span-content.ts';
 import { processInfo } from './process-info.ts';
 import { RecordSink } from './record-sink.ts';
@@ -15,13 +14,10 @@ import { createReporter, type Reporter } from './report.ts';
 import { SecretKeeper } from './secrets.ts';
 import type { SegmentFs } from './segment-directory.ts';
 import { type RecordLocation, SegmentWriter } from './segment-writer.ts';
-import { SessionBook } from './sessions.ts';
-import { sha256Hex } from './sha256.ts';
-import { LazyShipper } from './lazy-shipper.ts';
+import { SessionCounts } from './session-counts.ts';
 import type { ShipperStats } from './shipper.ts';
 import { type CallSpans, provisionalTrace } from './spans.ts';
-import { readCallSnapshotJson, readToolSnapshotJson, type SnapshotSource } from './stored-snapshot.ts';
-import { ToolRecorder } from './tools.ts';
+import type { SnapshotSource } from './stored-snapshot.ts';
 import type { CallContext, WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from './wire-events.ts';
 
 /** Replaces parts of the recorder; programs under the preload need none of it. */
@@ -80,17 +76,15 @@ class SegmentRecorder implements Recorder {
   readonly #spans: CallSpans;
   readonly #tracker: CallTracker;
   readonly #queue: DeferredQueue;
-  readonly #sessions: SessionBook;
-  readonly #tools: ToolRecorder;
+  readonly #counts: SessionCounts = new SessionCounts();
   readonly #source: SnapshotSource;
-  readonly #shipper: LazyShipper | undefined;
-  readonly #finaliserHost: FinaliserHost;
   readonly #exchangeHost: ExchangeHost;
   readonly #declaredSeqs: WeakMap<OpenCall, number> = new WeakMap();
   /** Ended calls that wait in the queue; their tools are not known yet. */
   readonly #ending: Set<OpenCall> = new Set();
   readonly #parents: Set<string> = new Set();
-  readonly #ends: WeakMap<object, RecordLocation> = new WeakMap();
+  #finisher: Finisher | undefined;
+  #loading: Promise<void> | undefined;
   #exchanges = 0;
   #calls = 0;
 
@@ -120,22 +114,7 @@ class SegmentRecorder implements Recorder {
     this.#spans = options.spans ?? createCallSpans(config, reporter);
     this.#spans.onBeforeShutdown?.(() => this.#finishEnded());
     this.#queue = new DeferredQueue((error) => reporter.fault('deferred', error));
-    this.#sessions = new SessionBook(sha256Hex);
     this.#source = { process, read: (locations) => locations.map((l) => this.#read(l)) };
-    this.#shipper = config.endpoint && config.keepsBodies ? new LazyShipper(config, this.#shipperHost()) : undefined;
-    const spanContent = { captureContent: config.captureContent, names: semconvNames(config.otel.semconvOptIn) };
-    this.#tools = new ToolRecorder({
-      process,
-      sha256: sha256Hex,
-      spans: this.#spans,
-      spanContent,
-      redactor: () => this.#secrets.redactor(),
-      promisesKeys: config.keepsBodies && config.keepsFiles && config.level === 'full',
-      write: (record) => this.#writeTool(record),
-      isParent: (spanId) => this.#parents.has(spanId),
-      isAnyCallOpenBefore: (nano) => this.#isAnyCallOpenBefore(nano),
-      seqOf: (sessionId) => this.#sessions.nextSeq(sessionId),
-    });
     this.#tracker = new CallTracker({
       startSpan: (first) =>
         this.#spans.start({
@@ -148,23 +127,12 @@ class SegmentRecorder implements Recorder {
         }),
       onCallStarted: (call) => {
         const session = call.exchanges[0]?.start.context.session;
-        if (session) this.#declaredSeqs.set(call, this.#sessions.nextSeq(session.id));
+        if (session) this.#declaredSeqs.set(call, this.#counts.nextSeq(session.id));
       },
       onCallEnded: (call) => this.#callEnded(call),
       onFault: (code, error) => reporter.fault(code, error),
     });
     this.#exchangeHost = this.#makeExchangeHost();
-    this.#finaliserHost = {
-      config,
-      source: this.#source,
-      sink: this.#sink,
-      sessions: this.#sessions,
-      tools: this.#tools,
-      spans: this.#spans,
-      spanContent,
-      writeCallEnd: (record) => this.#append(record),
-      onStored: (record, exchanges) => this.#offerCall(record, exchanges),
-    };
     if (config.mode === 'metadata' && config.level === 'full') {
       reporter.warn(
         'metadata_only',
@@ -178,12 +146,11 @@ class SegmentRecorder implements Recorder {
       if (this.#config.level === 'off') return DEAF_EXCHANGE;
       const parent = start.context.parent?.spanId;
       if (parent !== undefined) this.#rememberParent(parent);
-      const exchange = new ExchangeRecorder(
-        this.#exchangeHost,
-        ++this.#exchanges,
-        start,
-        provisionalTrace(start.context),
-      );
+      const trace = provisionalTrace(start.context);
+      const session = start.context.session;
+      if (session) this.#counts.begun(session.id, trace.traceId);
+      const exchange = new ExchangeRecorder(this.#exchangeHost, ++this.#exchanges, start, trace);
+      this.#loadSoon();
       this.#tracker.opened(exchange);
       return exchange;
     } catch (error) {
@@ -194,21 +161,23 @@ class SegmentRecorder implements Recorder {
 
   tool(run: WrappedToolRun): void {
     if (this.#config.level === 'off') return;
-    this.#queue.push(() => this.#tools.ran(run));
+    this.#loadSoon();
+    this.#queue.push(() => this.#finisher?.toolRan(run));
   }
 
   traceOf(context: CallContext): { traceId: string } | undefined {
     const session = context.session;
-    const traceId = session && this.#sessions.traceOf(session.id);
+    const traceId = session && this.#counts.traceOf(session.id);
     return traceId === undefined ? undefined : { traceId };
   }
 
   /** Exchanges that are open stay open: the tap ends them where the process really ends. */
   flushSync(_ending: 'process_exit'): void {
     try {
+      if (this.#loading && !this.#finisher) this.#adopt(loadFinisherNow());
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       this.#finishEnded();
-      this.#tools.settleRuns(true);
+      this.#finisher?.settleTools(true);
       this.#sink.flush();
       this.#writer?.close();
     } catch (error) {
@@ -219,22 +188,23 @@ class SegmentRecorder implements Recorder {
   async flush(timeoutMs: number): Promise<void> {
     try {
       const until = performance.now() + timeoutMs;
+      await this.#loading;
       const left = (): number => Math.max(0, until - performance.now());
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       this.#finishEnded();
-      this.#tools.settleRuns(this.#tracker.openExchanges.size === 0);
-      await Promise.all([this.#spans.flush(left()), this.#shipper?.flush(left())]);
+      this.#finisher?.settleTools(this.#tracker.openExchanges.size === 0);
+      await Promise.all([this.#spans.flush(left()), this.#finisher?.flush(left())]);
     } catch (error) {
       this.#reporter.fault('flush', error);
     }
   }
 
   stats(): RecorderStats {
-    const shipper = this.#shipper?.stats();
+    const shipper = this.#finisher?.shipperStats();
     return {
       mode: this.#config.level === 'off' ? 'off' : this.#config.mode,
       calls: this.#calls,
-      tools: this.#tools.count,
+      tools: this.#finisher?.toolCount ?? 0,
       open: this.#tracker.openExchanges.size,
       heldBytes: this.#budget.usedBytes,
       reliefs: this.#budget.reliefs,
@@ -256,8 +226,7 @@ class SegmentRecorder implements Recorder {
     this.#queue.push(() => {
       this.#ending.delete(call);
       this.#calls++;
-      const declaredSeq = this.#declaredSeqs.get(call);
-      finaliseCall({ ...call, ...(declaredSeq === undefined ? {} : { declaredSeq }) }, this.#finaliserHost);
+      this.#finisher?.callEnded(call, this.#declaredSeqs.get(call));
     });
   }
 
@@ -276,39 +245,33 @@ class SegmentRecorder implements Recorder {
     };
   }
 
-  #append(record: CallEndRecord | ToolRecord): RecordLocation | undefined {
-    this.#sink.flush();
-    const location = this.#writer?.append([record])?.[0];
-    this.#writer?.syncCall();
-    if (location && record.key !== undefined) this.#ends.set(record, location);
-    return location;
+  /** The rest is loaded when the first request has left: while its answer is awaited. */
+  #loadSoon(): void {
+    this.#loading ??= new Promise<void>((resolve) => {
+      setImmediate(() => {
+        loadFinisher()
+          .then((create) => this.#adopt(create))
+          .catch((error: unknown) => this.#reporter.fault('load', error))
+          .finally(resolve);
+      }).unref();
+    });
   }
 
-  #writeTool(record: ToolRecord): boolean {
-    if (this.#config.level === 'errors' && !record.error && !record.tool.error) return true;
-    const location = this.#append(record);
-    if (!location) return false;
-    const { key, digest, trace, sizeBytes, spans } = record;
-    if (key !== undefined) {
-      const readSnapshotJson = (): Uint8Array => readToolSnapshotJson(location, this.#source);
-      this.#shipper?.offer({ key, digest, ...ids(trace), spanJson: spans[0] ?? {}, sizeBytes, readSnapshotJson });
-    }
-    return true;
-  }
-
-  #offerCall(record: CallEndRecord, exchanges: RecordLocation[]): void {
-    const location = this.#ends.get(record);
-    const { key, digest, trace, sizeBytes, spans } = record;
-    if (!location || key === undefined) return;
-    const readSnapshotJson = (): Uint8Array => readCallSnapshotJson(location, exchanges, this.#source);
-    this.#shipper?.offer({ key, digest, ...ids(trace), spanJson: spans[0] ?? {}, sizeBytes, readSnapshotJson });
-  }
-
-  #shipperHost(): ConstructorParameters<typeof LazyShipper>[1] {
-    return {
-      acknowledged: (key) => this.#sink.queue(undefined, { type: 'shipped', key }),
+  #adopt(create: typeof createFinisher | undefined): void {
+    if (!create || this.#finisher) return;
+    this.#finisher = create({
+      config: this.#config,
+      writer: this.#writer,
+      source: this.#source,
+      sink: this.#sink,
+      spans: this.#spans,
+      counts: this.#counts,
+      redactor: () => this.#secrets.redactor(),
+      isParent: (spanId) => this.#parents.has(spanId),
+      isAnyCallOpenBefore: (nano) => this.#isAnyCallOpenBefore(nano),
       report: (code, message) => this.#reporter.warn(code, message),
-    };
+    });
+    this.#queue.release();
   }
 
   #read(location: RecordLocation): ReturnType<SegmentWriter['read']> {
@@ -318,7 +281,8 @@ class SegmentRecorder implements Recorder {
 
   #oldestFileInUse(): number | undefined {
     let oldest: number | undefined;
-    for (const { locations } of this.#tracker.openExchanges) {
+    const ending = [...this.#ending].flatMap((call) => call.exchanges);
+    for (const { locations } of [...this.#tracker.openExchanges, ...ending]) {
       const n = locations[0]?.n;
       if (n !== undefined && (oldest === undefined || n < oldest)) oldest = n;
     }
@@ -339,10 +303,6 @@ class SegmentRecorder implements Recorder {
       break;
     }
   }
-}
-
-function ids(trace: { traceId: string; spanId: string }): { traceId: string; spanId: string } {
-  return { traceId: trace.traceId, spanId: trace.spanId };
 }
 
 /** Takes everything and keeps nothing. */

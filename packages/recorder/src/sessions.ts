@@ -1,6 +1,7 @@
 /** Which session a call belongs to: the declared one, or the one whose conversation it continues. */
 import { chainOf, ConversationIndex, type Described, type Sha256 } from '@orangebox/codec';
 import type { Chain, SessionRef, TraceRef } from '@orangebox/schema';
+import { forgetOldest, type SessionCounts } from './session-counts.ts';
 import { randomHex } from './spans.ts';
 
 /** What decides about a call's session. */
@@ -28,46 +29,24 @@ export interface SessionPlace {
   settled(trace: TraceRef): void;
 }
 
-/** Sessions and conversations beyond this number are forgotten, oldest first. */
+/** Conversations beyond this number are forgotten, oldest first. */
 const MAX_ENTRIES = 10_000;
 
 /** Remembers the conversations of this process by hash, no content. */
 export class SessionBook {
   readonly #sha256: Sha256;
   readonly #index: ConversationIndex;
-  readonly #counts: Map<string, number> = new Map();
+  readonly #counts: SessionCounts;
   /** First call of the conversation, by the span id of each of its calls. */
   readonly #roots: Map<string, TraceRef> = new Map();
-  /** Trace of the newest call, by declared session. */
-  readonly #traces: Map<string, string> = new Map();
   /** Places by number: the index must not keep objects of the program alive. */
   readonly #placeIds: WeakMap<object, number> = new WeakMap();
   #places = 0;
 
-  constructor(sha256: Sha256) {
+  constructor(sha256: Sha256, counts: SessionCounts) {
     this.#sha256 = sha256;
+    this.#counts = counts;
     this.#index = new ConversationIndex({ sha256, maxEntries: MAX_ENTRIES });
-  }
-
-  /** The next number in a session. */
-  nextSeq(sessionId: string): number {
-    const seq = this.#counts.get(sessionId) ?? 0;
-    this.#counts.delete(sessionId);
-    this.#counts.set(sessionId, seq + 1);
-    forgetOldest(this.#counts);
-    return seq;
-  }
-
-  /** A call of a declared session began; its trace stands for the session's until one is known. */
-  begun(sessionId: string, traceId: string): void {
-    if (this.#traces.has(sessionId)) return;
-    this.#traces.set(sessionId, traceId);
-    forgetOldest(this.#traces);
-  }
-
-  /** Trace of the newest call of a declared session. */
-  traceOf(sessionId: string): string | undefined {
-    return this.#traces.get(sessionId);
   }
 
   /** Finds the session of a call that ended. Calls come in the order they ended. */
@@ -96,9 +75,9 @@ export class SessionBook {
         : { chain: { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) } }),
       ...(root ? { first: root } : {}),
       settled: (trace) => {
-        if (declared) this.#traces.set(declared.id, trace.traceId);
+        if (declared) this.#counts.settled(declared.id, trace.traceId);
         this.#roots.set(trace.spanId, root ?? trace);
-        forgetOldest(this.#roots);
+        forgetOldest(this.#roots, MAX_ENTRIES);
         const call = { ...where, id: trace.spanId, session: sessionId, traceId: trace.traceId };
         this.#index.add(call, views.request, views.response);
       },
@@ -107,7 +86,7 @@ export class SessionBook {
 
   #ref(id: string, basis: SessionRef['basis'], { declared, declaredSeq }: SessionInput): SessionRef {
     const userId = declared?.userId;
-    return { id, seq: declaredSeq ?? this.nextSeq(id), basis, ...(userId === undefined ? {} : { userId }) };
+    return { id, seq: declaredSeq ?? this.#counts.nextSeq(id), basis, ...(userId === undefined ? {} : { userId }) };
   }
 
   #placeId(place: object | undefined): number | undefined {
@@ -121,12 +100,4 @@ export class SessionBook {
 /** Embeddings and the like stand alone. */
 function isConversation({ request, response }: Described): boolean {
   return request.messages.length > 0 || request.previousResponseId !== undefined || response.choices.length > 0;
-}
-
-function forgetOldest(map: Map<string, unknown>): void {
-  if (map.size <= MAX_ENTRIES) return;
-  for (const key of map.keys()) {
-    map.delete(key);
-    return;
-  }
 }

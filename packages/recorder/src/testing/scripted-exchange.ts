@@ -5,10 +5,14 @@ import { join } from 'node:path';
 import { buildCallSnapshot, type CollectedRecords, collectRecords, decodeBody, decodeSegment } from '@orangebox/codec';
 import type { CallEndRecord, HeaderList, SegmentRecord, Snapshot } from '@orangebox/schema';
 import { parseSegmentFileName } from '@orangebox/schema';
+import { loadFinisher } from '../load-finisher.ts';
 import { createRecorder, type Recorder, type RecorderOptions } from '../recorder.ts';
 import { sha256Hex } from '../sha256.ts';
 import { type CallSpans, idOnlySpans } from '../spans.ts';
 import type { CallContext, WireEnd, WireExchange, WireSink } from '../wire-events.ts';
+
+// Tests read back in the turn in which they play; sources do not load that fast.
+await loadFinisher();
 
 /** What an exchange carries; defaults are a plain chat call that succeeds. */
 export interface Script {
