@@ -14,6 +14,12 @@ export const packageNames = ['schema', 'codec', 'recorder', 'store', 'instrument
 /** Packages whose sources are part of `register.cjs`. */
 const inlined = ['schema', 'codec', 'instrument'];
 
+/** Packages whose sources are part of the recorder: it loads before the first request leaves, so it must load fast. */
+const inlinedInRecorder = ['schema', 'codec'];
+
+const sourceAlias = (packages) =>
+  Object.fromEntries(packages.map((p) => [`@orangebox/${p}`, join(root, 'packages', p, 'src/index.ts')]));
+
 /** Everything that is not a path is external: dependencies load lazily or not at all, and the OpenTelemetry CJS builds do not survive bundling. */
 const external = [/^[^./]/];
 
@@ -33,6 +39,13 @@ const shared = (directory, outDir) => ({
   hash: false,
 });
 
+/** Workspace packages as part of the output; what several chunks use goes into one more, since each file costs at load. */
+const selfContained = (packages) => ({
+  alias: sourceAlias(packages),
+  deps: { alwaysBundle: packages.map((p) => `@orangebox/${p}`), neverBundle: [/^node:/, /^@opentelemetry\//, /^@bufbuild\//] },
+  outputOptions: { advancedChunks: { groups: [{ name: 'shared', minShareCount: 2 }] } },
+});
+
 /** tsdown configurations of one package, written to `outDir`. */
 export function buildConfigs(name, outDir) {
   const directory = join(root, 'packages', name);
@@ -43,6 +56,7 @@ export function buildConfigs(name, outDir) {
     dts: { sourcemap: false },
     deps: { neverBundle: external, skipNodeModulesBundle: true },
   };
+  if (name === 'recorder') return [{ ...library, ...selfContained(inlinedInRecorder) }];
   if (name !== 'orangebox') return [library];
   const preload = {
     ...shared(directory, outDir),
@@ -68,6 +82,7 @@ export function buildConfigs(name, outDir) {
 
 /** Packages whose sources a package's output is made of. */
 export function sourcesOf(name) {
+  if (name === 'recorder') return [...inlinedInRecorder, name];
   return name === 'orangebox' ? [...inlined, name] : [name];
 }
 

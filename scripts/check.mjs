@@ -39,9 +39,10 @@ async function loadOutputs() {
   const outputs = [];
   for (const name of built()) {
     const directory = join(root, 'packages', name, 'dist');
-    const script = `const cjs = Object.keys(require(${JSON.stringify(join(directory, 'index.cjs'))})).filter((k) => k !== 'default').sort();
+    const script = `const own = (k) => k !== 'default' && !k.startsWith('__'); // the bundler's helpers
+      const cjs = Object.keys(require(${JSON.stringify(join(directory, 'index.cjs'))})).filter(own).sort();
       import(${JSON.stringify(join(directory, 'index.mjs'))}).then((m) => {
-        const esm = Object.keys(m).filter((k) => k !== 'default').sort();
+        const esm = Object.keys(m).filter(own).sort();
         if (String(cjs) !== String(esm)) throw new Error('exports differ: ' + cjs + ' / ' + esm);
       });`;
     const result = await run(process.execPath, ['-e', script], { env: { ...process.env, ORANGEBOX_LEVEL: 'off' } });
