@@ -163,7 +163,7 @@ export class ConversationIndex {
   }
 
   #setting(request: RequestView): string {
-    return this.#sha256(`${systemText(request.messages)}\n${JSON.stringify(request.tools ?? [])}`);
+    return this.#sha256(`${systemText(request.messages)}\n${toolsText(request)}`);
   }
 
   #matchNamed(seeker: Seeker): Continuation | undefined {
@@ -288,6 +288,15 @@ export class ConversationIndex {
     }
     if (place.target !== undefined) narrow((entry) => entry.call.target === place.target);
     return near;
+  }
+}
+
+function toolsText(request: RequestView): string {
+  try {
+    return JSON.stringify(request.tools ?? []);
+  } catch {
+    // Nested too deep: hostile, and no help in telling calls apart.
+    return '';
   }
 }
 

@@ -35,11 +35,11 @@ export class ToolJoins {
   }
 
   /**
-   * The results in a request that answer noted calls, each once: a request repeats those of earlier turns. Results of
+   * The results in a request that answer noted calls, in order, each once: a request repeats those of earlier turns. Results of
    * one id are matched with calls of that id from the end, since histories lose their beginnings, not their ends.
    */
   answer(request: RequestView): JoinedToolResult[] {
-    const joined: JoinedToolResult[] = [];
+    const joined: { at: number; join: JoinedToolResult }[] = [];
     for (const results of groupResults(request).values()) {
       const first = results[0];
       if (!first) continue;
@@ -49,10 +49,10 @@ export class ToolJoins {
         const found = results[results.length - back];
         if (!call || !found || call.answered) continue;
         call.answered = true;
-        joined.unshift({ result: found.result, call: call.call, askedBy: call.askedBy });
+        joined.push({ at: found.at, join: { result: found.result, call: call.call, askedBy: call.askedBy } });
       }
     }
-    return joined;
+    return joined.sort((a, b) => a.at - b.at).map(({ join }) => join);
   }
 
   /** Calls that have no result yet. */
@@ -77,6 +77,8 @@ export class ToolJoins {
 }
 
 interface FoundResult {
+  /** Place among the request's messages. */
+  at: number;
   result: ToolResult;
   /** The tool call with the result's id, as the request repeats it. */
   call: ToolCall | undefined;
@@ -86,15 +88,15 @@ interface FoundResult {
 function groupResults(request: RequestView): Map<string, FoundResult[]> {
   const groups = new Map<string, FoundResult[]>();
   const calls = new Map<string, ToolCall>();
-  for (const message of request.messages) {
+  for (const [at, message] of request.messages.entries()) {
     for (const call of message.toolCalls ?? []) if (call.id !== undefined) calls.set(call.id, call);
     const result = message.toolResult;
     if (!result) continue;
     const key = result.callId === undefined ? `name ${result.name ?? ''}` : `id ${result.callId}`;
     const call = result.callId === undefined ? undefined : calls.get(result.callId);
     const known = groups.get(key);
-    if (known) known.push({ result, call });
-    else groups.set(key, [{ result, call }]);
+    if (known) known.push({ at, result, call });
+    else groups.set(key, [{ at, result, call }]);
   }
   return groups;
 }
