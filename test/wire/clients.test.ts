@@ -124,14 +124,11 @@ describe('responses', () => {
     ['axios', 'caller_stopped_reading'],
     ['node-fetch', 'caller_stopped_reading'],
     ['follow-redirects', 'caller_stopped_reading'],
-  ])(
-    '%s following a redirect gives one exchange a hop',
-    async ([client = '', first = '']) => {
-      const both = await bothWays(client, 'text', 'redirect');
-      const exchanges = expectAsReceived(both, [first, 'complete']);
-      expect(exchanges.map((e) => e.status)).toEqual([307, 200]);
-    },
-  );
+  ])('%s following a redirect gives one exchange a hop', async ([client = '', first = '']) => {
+    const both = await bothWays(client, 'text', 'redirect');
+    const exchanges = expectAsReceived(both, [first, 'complete']);
+    expect(exchanges.map((e) => e.status)).toEqual([307, 200]);
+  });
 
   it.for(['fetch', 'http'])('%s getting a 304 completes', async (client) => {
     const [exchange] = expectAsReceived(await bothWays(client, 'text', 'unchanged'));
@@ -162,5 +159,30 @@ describe('responses', () => {
     const { bare, tapped } = await bothWays('http-upgrade', 'text', 'plain');
     expect(tapped.stdout).toBe(bare.stdout);
     expect(tapped.exchanges.map((e) => [e.status, e.ends[0]?.ending])).toEqual([[101, 'upgraded']]);
+  });
+});
+
+describe('libraries that answer requests in the process', () => {
+  it.for(['nock', 'msw'])('%s: an answer that it makes up yields nothing', async (name) => {
+    const { bare, tapped, run } = await bothWays(`${name}-made-up`, 'text', 'plain');
+    expect(tapped.stdout).toBe(bare.stdout);
+    expect(tapped.stdout).not.toContain('"error"');
+    expect(received(run)).toEqual([]);
+    expect(tapped.exchanges).toEqual([]);
+  });
+
+  it.for([
+    ['nock', 1],
+    ['msw', 2],
+  ] as const)('%s: what it lets through is recorded', async ([name, count]) => {
+    const { bare, tapped, run } = await bothWays(`${name}-let-through`, 'text', 'plain');
+    expect(tapped.stdout).toBe(bare.stdout);
+    expect(received(run).length).toBe(count);
+    expect(tapped.exchanges.map((e) => [e.requestBody, e.responseBody])).toEqual(
+      received(run).map((r) => [r.body.toString(), server.text]),
+    );
+    expect(tapped.exchanges.map((e) => e.ends.map(({ ending }) => ending))).toEqual(
+      received(run).map(() => ['complete']),
+    );
   });
 });

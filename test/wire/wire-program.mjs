@@ -26,12 +26,13 @@ const form = (FormDataClass, BlobClass = Blob) => {
   return data;
 };
 
-const webStream = () => new ReadableStream({
-  start(controller) {
-    for (const half of halves) controller.enqueue(new Uint8Array(half));
-    controller.close();
-  },
-});
+const webStream = () =>
+  new ReadableStream({
+    start(controller) {
+      for (const half of halves) controller.enqueue(new Uint8Array(half));
+      controller.close();
+    },
+  });
 
 /** Body and headers for clients of fetch's kind. */
 const fetchInit = (kind, { FormData: F = FormData, Blob: B = Blob } = {}) => {
@@ -47,7 +48,14 @@ const fetchInit = (kind, { FormData: F = FormData, Blob: B = Blob } = {}) => {
     case 'none':
       return { headers };
     case 'array':
-      return { body: json, headers: [['content-type', 'application/json'], ['x-two', 'a'], ['x-two', 'b']] };
+      return {
+        body: json,
+        headers: [
+          ['content-type', 'application/json'],
+          ['x-two', 'a'],
+          ['x-two', 'b'],
+        ],
+      };
   }
 };
 
@@ -63,7 +71,10 @@ const shown = async (response) => ({
 const nodeRequest = (request, options = {}) =>
   new Promise((resolve, reject) => {
     const events = [];
-    const head = kind === 'array' ? ['Host', new URL(url).host, 'content-type', 'application/json', 'x-two', 'a', 'x-two', 'b'] : headers;
+    const head =
+      kind === 'array'
+        ? ['Host', new URL(url).host, 'content-type', 'application/json', 'x-two', 'a', 'x-two', 'b']
+        : headers;
     const made = request(url, { method: 'POST', headers: head, ...options }, (response) => {
       const parts = [];
       response.on('data', (part) => parts.push(part));
@@ -99,7 +110,10 @@ const clients = {
   'http-expect': () => nodeRequest(http.request, { headers: { ...headers, Expect: '100-continue' } }),
   'http-upgrade': () =>
     new Promise((resolve, reject) => {
-      const made = http.request(url, { method: 'POST', headers: { ...headers, Connection: 'Upgrade', Upgrade: 'test' } });
+      const made = http.request(url, {
+        method: 'POST',
+        headers: { ...headers, Connection: 'Upgrade', Upgrade: 'test' },
+      });
       made.on('upgrade', (response, socket, first) => {
         socket.on('error', () => undefined).resume();
         socket.on('close', () => resolve({ status: response.statusCode, first: first.toString() }));
@@ -115,21 +129,60 @@ const clients = {
   },
   axios: async () => {
     const { default: axios } = await load('axios');
-    const answer = await axios.post(url, kind === 'stream' ? (await import('node:stream')).Readable.from(halves) : json, { headers, validateStatus: null });
+    const answer = await axios.post(
+      url,
+      kind === 'stream' ? (await import('node:stream')).Readable.from(halves) : json,
+      { headers, validateStatus: null },
+    );
     return { status: answer.status, data: answer.data };
   },
   got: async () => {
     const { default: got } = await load('got');
-    const answer = await got.post(url, { body: json, headers, throwHttpErrors: false, retry: { limit: 0 }, followRedirect: true });
+    const answer = await got.post(url, {
+      body: json,
+      headers,
+      throwHttpErrors: false,
+      retry: { limit: 0 },
+      followRedirect: true,
+    });
     return { status: answer.statusCode, body: answer.body };
   },
   'node-fetch': async () => {
     const { default: fetch3 } = await load('node-fetch');
-    return shown(await fetch3(url, { method: 'POST', body: kind === 'stream' ? (await import('node:stream')).Readable.from(halves) : json, headers }));
+    return shown(
+      await fetch3(url, {
+        method: 'POST',
+        body: kind === 'stream' ? (await import('node:stream')).Readable.from(halves) : json,
+        headers,
+      }),
+    );
   },
   'node-fetch-2': async () => shown(await require('node-fetch-2')(url, { method: 'POST', body: json, headers })),
   'follow-redirects': () => nodeRequest(require('follow-redirects').http.request),
 };
+
+/** Libraries that answer requests in the process; what they let through reaches the wire. */
+const made = JSON.stringify({ made: 'up' });
+const clientsOfMocks = {
+  async nock(pass) {
+    const { default: nock } = await load('nock');
+    if (pass) nock.enableNetConnect();
+    else nock(new URL(url).origin).post(new URL(url).pathname).reply(200, made, { 'content-type': 'application/json' });
+    return nodeRequest(http.request);
+  },
+  async msw(pass) {
+    const [{ http: on, HttpResponse, passthrough }, { setupServer }] = [await load('msw'), await load('msw/node')];
+    const server = setupServer(on.post(url, () => (pass ? passthrough() : new HttpResponse(made))));
+    server.listen({ onUnhandledRequest: 'bypass' });
+    const results = [await nodeRequest(http.request), await shown(await fetch(url, { method: 'POST', body: json, headers }))];
+    server.close();
+    return results;
+  },
+};
+for (const [name, use] of Object.entries(clientsOfMocks)) {
+  clients[`${name}-made-up`] = () => use(false);
+  clients[`${name}-let-through`] = () => use(true);
+}
 
 for (const version of ['5', '6', '7']) {
   const undici = () => require(`undici-${version}`);

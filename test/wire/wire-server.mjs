@@ -65,12 +65,25 @@ export async function startWireServer() {
     request.on('data', (part) => parts.push(part));
     request.on('end', () => {
       const { method, url, rawHeaders, rawTrailers } = request;
-      received.push({ method, url, rawHeaders, rawTrailers, body: Buffer.concat(parts), port: request.socket.remotePort });
+      received.push({
+        method,
+        url,
+        rawHeaders,
+        rawTrailers,
+        body: Buffer.concat(parts),
+        port: request.socket.remotePort,
+      });
       forms[url.split('/')[1]](request, response);
     });
   });
   server.on('upgrade', (request, socket) => {
-    received.push({ method: request.method, url: request.url, rawHeaders: request.rawHeaders, rawTrailers: [], body: Buffer.alloc(0) });
+    received.push({
+      method: request.method,
+      url: request.url,
+      rawHeaders: request.rawHeaders,
+      rawTrailers: [],
+      body: Buffer.alloc(0),
+    });
     socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\nhello');
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
