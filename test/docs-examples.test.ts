@@ -84,8 +84,8 @@ describe('examples in the documentation work', () => {
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
   });
 
-  it('at least one page has some', () => {
-    expect(withExamples.map(({ page }) => page)).toContain('README.md');
+  it('there are some', () => {
+    expect(withExamples.length).toBeGreaterThan(0);
   });
 
   it.each(withExamples)('$page', async ({ page, examples }) => {
