@@ -43,7 +43,7 @@ const shared = (directory, outDir) => ({
 const selfContained = (packages) => ({
   alias: sourceAlias(packages),
   deps: { alwaysBundle: packages.map((p) => `@orangebox/${p}`), neverBundle: [/^node:/, /^@opentelemetry\//, /^@bufbuild\//] },
-  outputOptions: { advancedChunks: { groups: [{ name: 'shared', minShareCount: 2 }] } },
+  outputOptions: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] } },
 });
 
 /** tsdown configurations of one package, written to `outDir`. */
