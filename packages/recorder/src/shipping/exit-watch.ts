@@ -12,6 +12,9 @@ const SEND_REQUESTS: ReadonlySet<string> = new Set([
   'ShutdownWrap',
 ]);
 
+/** What output streams show as. They are listed while they are open, but hold nothing. */
+const OUTPUT_HANDLES: ReadonlySet<string> = new Set(['PipeWrap', 'TTYWrap']);
+
 /** Looks while sends are under way. */
 export interface ExitWatch {
   start(): void;
@@ -23,8 +26,7 @@ export function createExitWatch(intervalMs: number, onOnlyUs: () => void): ExitW
   let timer: NodeJS.Timeout | undefined;
   let seen = 0;
   const look = (): void => {
-    const active = process.getActiveResourcesInfo();
-    seen = active.length > 0 && active.every((name) => SEND_REQUESTS.has(name)) ? seen + 1 : 0;
+    seen = isOnlySends() ? seen + 1 : 0;
     if (seen < 2) return;
     seen = 0;
     onOnlyUs();
@@ -39,4 +41,17 @@ export function createExitWatch(intervalMs: number, onOnlyUs: () => void): ExitW
       seen = 0;
     },
   };
+}
+
+function isOnlySends(): boolean {
+  const active = process.getActiveResourcesInfo();
+  const others = active.filter((name) => !SEND_REQUESTS.has(name));
+  if (others.length === active.length || !others.every((name) => OUTPUT_HANDLES.has(name))) return false;
+  return others.length === 0 || others.length <= openOutputs();
+}
+
+/** Number of open output streams. The names alone don't tell them from a pipe that the program reads. */
+function openOutputs(): number {
+  const { _getActiveHandles } = process as { _getActiveHandles?: () => { fd?: unknown }[] };
+  return _getActiveHandles?.call(process).filter(({ fd }) => fd === 1 || fd === 2).length ?? 0;
 }
