@@ -1,5 +1,5 @@
 /** From the records of an index to list entries. */
-import type { CallEndRecord, ExchangeStartRecord, ToolRecord } from '@orangebox/schema';
+import { type CallEndRecord, type ExchangeStartRecord, OrangeboxError, type ToolRecord } from '@orangebox/schema';
 import type { StoredEntry } from '../store.ts';
 import { entryOfSnapshot } from '../entry-of-snapshot.ts';
 import { loadRecord, readRecordAt } from './read-record.ts';
@@ -49,9 +49,15 @@ export function readEntry(indexed: IndexedRecord): StoredEntry | undefined {
 }
 
 /** No record sums up a call whose process died: its own bytes do. */
-function crashedEntry(indexed: IndexedRecord): StoredEntry {
+function crashedEntry(indexed: IndexedRecord): StoredEntry | undefined {
   const location = indexed.series.files[indexed.place.file]?.file.path ?? '';
-  return entryOfSnapshot(loadRecord(indexed), location);
+  try {
+    return entryOfSnapshot(loadRecord(indexed), location);
+  } catch (error) {
+    // One file that went away meanwhile does not end the listing.
+    if (error instanceof OrangeboxError) return undefined;
+    throw error;
+  }
 }
 
 function factsAt(indexed: IndexedRecord): EntryFacts | undefined {
