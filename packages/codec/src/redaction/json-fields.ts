@@ -1,8 +1,8 @@
 /** Credential members of JSON in a body, at any depth of JSON texts in JSON strings. */
 import { utf8Text } from '../bytes.ts';
 import { type Edit, type Finder, HELD_VALUE_MAX_BYTES, type Pending } from './finder.ts';
-import { cutKeyAt, type JsonKey, keyBefore } from './json-keys.ts';
-import { backslashesBefore, isSpace, QUOTE, quoteDepth, stringEnd, unescape } from './json-text.ts';
+import { cutKeyAt, GAP_MAX_BYTES, type JsonKey, keyBefore } from './json-keys.ts';
+import { BACKSLASH, backslashesBefore, isSpace, QUOTE, quoteDepth, stringEnd, unescape } from './json-text.ts';
 import { McpHeaders } from './mcp-headers.ts';
 import { fieldVerdict, looksLikeSecret, type NameVerdict } from './names.ts';
 import { isMasked, type TokenBook } from './tokens.ts';
@@ -75,11 +75,12 @@ export class JsonFieldFinder implements Finder {
       this.#from = colon + 1;
       return undefined;
     }
+    const limit = Math.min(size, colon + GAP_MAX_BYTES);
     let at = colon + 1;
-    while (at < size && isSpace(bytes[at])) at++;
+    while (at < limit && isSpace(bytes[at])) at++;
     const valueAt = at;
-    while (at < size && bytes[at] === 0x5c) at++;
-    if (at >= size && !final) return key.start;
+    while (at < limit && bytes[at] === BACKSLASH) at++;
+    if (at >= size && !final && size < colon + GAP_MAX_BYTES) return key.start;
     this.#from = colon + 1;
     if (isHeaders) {
       if (bytes[valueAt] !== OPEN_BRACE) return undefined;

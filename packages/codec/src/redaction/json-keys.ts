@@ -12,6 +12,9 @@ export interface JsonKey {
 /** Longest name that is looked at. */
 export const NAME_MAX_BYTES = 64;
 
+/** White space between a name, its colon and its value is followed this far; nobody writes more. */
+export const GAP_MAX_BYTES = 1024;
+
 /** Endings of names that matter, lower case; a cheap test before any string is made. */
 const ENDINGS = [
   'key',
@@ -69,7 +72,7 @@ function hasEnding(bytes: Uint8Array, end: number): boolean {
 export function keyBefore(bytes: Uint8Array, end: number): JsonKey | undefined {
   let quote = end - 1;
   if (bytes[quote] !== QUOTE) {
-    while (quote > 0 && isSpace(bytes[quote])) quote--;
+    while (quote > 0 && end - quote < GAP_MAX_BYTES && isSpace(bytes[quote])) quote--;
     if (bytes[quote] !== QUOTE) return undefined;
   }
   const backslashes = backslashesBefore(bytes, quote);

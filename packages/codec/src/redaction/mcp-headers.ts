@@ -1,6 +1,6 @@
 /** The `headers` of an MCP tool: whatever their names, their values go to the tool's server and are credentials. */
 import { concatBytes, utf8, utf8Text } from '../bytes.ts';
-import { type Edit, HELD_VALUE_MAX_BYTES, type Pending } from './finder.ts';
+import { CONTEXT_BYTES, type Edit, HELD_VALUE_MAX_BYTES, type Pending } from './finder.ts';
 import type { JsonKey } from './json-keys.ts';
 import { backslashesBefore, isSpace, QUOTE, quoteDepth, stringEnd, unescape } from './json-text.ts';
 import { isMasked, type TokenBook } from './tokens.ts';
@@ -12,9 +12,13 @@ const COLON = 0x3a;
 /** Any of these as a member's name or value makes the object around an MCP tool. */
 const MARKS = ['server_url', 'server_label', 'serverUrl', 'connector_id', 'mcp'].map(utf8);
 
+/** Bytes that looking around `headers` may cost in one body; real ones need a few hundred each. */
+const WORK_MAX_BYTES: number = 32 * 1024 * 1024;
+
 /** Decides on `headers` objects and replaces the strings in those of MCP tools. */
 export class McpHeaders {
   readonly #tokens: TokenBook;
+  #work = 0;
 
   constructor(tokens: TokenBook) {
     this.#tokens = tokens;
@@ -25,13 +29,17 @@ export class McpHeaders {
    * for members goes on.
    */
   look(pending: Pending, key: JsonKey, brace: number, edits: Edit[]): number | 'more' {
-    const { bytes, size, final } = pending;
-    const enough = final || size - brace > HELD_VALUE_MAX_BYTES;
+    const { bytes, final } = pending;
+    if (this.#work > WORK_MAX_BYTES) return brace + 1;
+    const size = Math.min(pending.size, brace + HELD_VALUE_MAX_BYTES);
+    const enough = final || size < pending.size;
     const { end } = lookForward(bytes, brace + 1, size, key.depth);
     if (end === -1 && !enough) return 'more';
     const behind = end === -1 ? size : end + 1;
+    this.#work += behind - brace + CONTEXT_BYTES;
     let isMcp = isMarkedBefore(pending, key);
     if (!isMcp) {
+      this.#work += size - behind;
       const rest = lookForward(bytes, behind, size, key.depth);
       if (rest.end === -1 && !rest.marked && !enough) return 'more';
       isMcp = rest.marked;
@@ -89,7 +97,8 @@ function lookForward(bytes: Uint8Array, from: number, size: number, depth: numbe
 
 /** Whether a member before a key, in the same object, marks an MCP tool. */
 function isMarkedBefore(pending: Pending, key: JsonKey): boolean {
-  const bytes = concatBytes([pending.context(), pending.bytes.subarray(0, key.start)]);
+  const own = pending.bytes.subarray(Math.max(0, key.start - CONTEXT_BYTES), key.start);
+  const bytes = own.length < CONTEXT_BYTES ? concatBytes([pending.context(), own]) : own;
   let nesting = 0;
   let stringEndsAt = -1;
   for (let at = bytes.length - 1; at >= 0; at--) {
