@@ -85,13 +85,20 @@ describe('a rehydrated call', () => {
     );
     expect(encoded.response().headers.get('content-encoding')).toBe('gzip');
     expect(await encoded.response().text()).toBe(text);
-    const unknown = await rehydrate(recorded({ response: ['as is'], responseHeaders: [['content-encoding', 'x-odd']] }));
+    const unknown = await rehydrate(
+      recorded({ response: ['as is'], responseHeaders: [['content-encoding', 'x-odd']] }),
+    );
     expect(await unknown.response().text()).toBe('as is');
   });
 
   it('has each attempt, and says what is not there', async () => {
     const call = await rehydrate(
-      recordedCall({ attempts: [{ status: 500, response: ['no'] }, { ending: 'reset', stage: 'response_head' }] }),
+      recordedCall({
+        attempts: [
+          { status: 500, response: ['no'] },
+          { ending: 'reset', stage: 'response_head' },
+        ],
+      }),
     );
     expect(call.response(0).status).toBe(500);
     expect(() => call.response()).toThrow(expect.objectContaining({ code: 'OBX_REPLAY_NO_RESPONSE' }));
@@ -103,7 +110,15 @@ describe('a rehydrated call', () => {
     expect(odd.response().status).toBe(799);
     const empty = await rehydrate(recorded({ status: 204, response: [] }));
     expect(empty.response().body).toBeNull();
-    const bad = await rehydrate(recorded({ responseHeaders: [['x-a', 'b\r\nset-cookie: c'], ['x-ok', '1']], response: ['x'] }));
+    const bad = await rehydrate(
+      recorded({
+        responseHeaders: [
+          ['x-a', 'b\r\nset-cookie: c'],
+          ['x-ok', '1'],
+        ],
+        response: ['x'],
+      }),
+    );
     expect([...bad.response().headers]).toEqual([['x-ok', '1']]);
   });
 

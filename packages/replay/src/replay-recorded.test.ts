@@ -144,7 +144,9 @@ describe('replaying through the openai SDK', () => {
       }),
     );
     expect(embeddings).toMatchObject({ requestMatch: 'exact', result: { data: [{ embedding: [0.5, -2] }] } });
-    const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] }];
+    const output = [
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] },
+    ];
     const responses = await replayRecorded(
       recorded({
         url: 'https://api.openai.com/v1/responses',
@@ -161,7 +163,9 @@ describe('replaying through the openai SDK', () => {
 
   it('says when the request that the client makes differs in form only', async () => {
     const replay = await replayRecorded(
-      recorded({ requestBody: '{ "messages": [{"role":"user","content":"Hi"}], "model": "gpt-4o-mini", "temperature": 1.0 }' }),
+      recorded({
+        requestBody: '{ "messages": [{"role":"user","content":"Hi"}], "model": "gpt-4o-mini", "temperature": 1.0 }',
+      }),
     );
     expect(replay.requestMatch).toBe('canonical');
   });
@@ -188,7 +192,9 @@ describe('replaying with plain fetch', () => {
       const replay = await replayRecorded(recorded(), { cwd });
       expect(replay.via).toMatchObject({ kind: 'fetch', reason: expect.stringContaining('no openai') });
       expect(replay.result).toEqual(JSON.parse(ANSWER));
-      await expect(replayRecorded(recorded(), { cwd, via: 'sdk' })).rejects.toMatchObject({ code: 'OBX_REPLAY_NO_SDK' });
+      await expect(replayRecorded(recorded(), { cwd, via: 'sdk' })).rejects.toMatchObject({
+        code: 'OBX_REPLAY_NO_SDK',
+      });
     } finally {
       rmSync(cwd, { recursive: true });
     }
@@ -250,7 +256,10 @@ describe('the guard against sockets', () => {
       {
         onEvent: () => {
           if (inside.length > 0) return;
-          inside.push(connect(), fetch(`http://127.0.0.1:${port}`).catch((error: unknown) => error));
+          inside.push(
+            connect(),
+            fetch(`http://127.0.0.1:${port}`).catch((error: unknown) => error),
+          );
           leave?.();
         },
       },

@@ -13,7 +13,10 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-async function serve(reference: Snapshot | string, ...snapshots: Snapshot[]): Promise<RecordedServer & { events: ServeEvent[] }> {
+async function serve(
+  reference: Snapshot | string,
+  ...snapshots: Snapshot[]
+): Promise<RecordedServer & { events: ServeEvent[] }> {
   const events: ServeEvent[] = [];
   const store = await storeWith(...snapshots);
   const server = await serveRecorded(reference, { store, onRequest: (event) => events.push(event) });
@@ -29,16 +32,23 @@ interface RawAnswer {
 }
 
 /** A client that shows bytes and chunks as they come. */
-function raw(url: string, options: { method?: string; headers?: Record<string, string>; body?: string | Buffer }): Promise<RawAnswer> {
+function raw(
+  url: string,
+  options: { method?: string; headers?: Record<string, string>; body?: string | Buffer },
+): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(url, { method: options.method ?? 'POST', headers: options.headers ?? {} }, (response) => {
-      const answer: RawAnswer = { status: response.statusCode ?? 0, rawHeaders: response.rawHeaders, chunks: [] };
-      response.on('data', (chunk: Buffer) => answer.chunks.push(chunk));
-      response.on('error', (error) => {
-        answer.error = (error as { code?: string }).code ?? error.message;
-      });
-      response.once('close', () => resolve(answer));
-    });
+    const outgoing = httpRequest(
+      url,
+      { method: options.method ?? 'POST', headers: options.headers ?? {} },
+      (response) => {
+        const answer: RawAnswer = { status: response.statusCode ?? 0, rawHeaders: response.rawHeaders, chunks: [] };
+        response.on('data', (chunk: Buffer) => answer.chunks.push(chunk));
+        response.on('error', (error) => {
+          answer.error = (error as { code?: string }).code ?? error.message;
+        });
+        response.once('close', () => resolve(answer));
+      },
+    );
     outgoing.once('error', reject);
     outgoing.end(options.body);
   });
@@ -78,7 +88,16 @@ describe('an endpoint for one call', () => {
     const answer = await raw(`${server.url}/v1/chat/completions`, { body });
     expect(answer.chunks.map((chunk) => chunk.length)).toEqual(chunks.map((chunk) => chunk.length));
     expect(Buffer.concat(answer.chunks).equals(gzipSync(ANSWER))).toBe(true);
-    expect(answer.rawHeaders.slice(0, 8)).toEqual(['X-First', '1', 'Content-Encoding', 'gzip', 'x-twice', 'a', 'x-twice', 'b']);
+    expect(answer.rawHeaders.slice(0, 8)).toEqual([
+      'X-First',
+      '1',
+      'Content-Encoding',
+      'gzip',
+      'x-twice',
+      'a',
+      'x-twice',
+      'b',
+    ]);
   });
 
   it('gives attempts in order, and breaks off where the recording breaks off', async () => {
@@ -136,7 +155,8 @@ describe('matching', () => {
       'no json',
       '',
     ];
-    for (const other of others) expect((await raw(`${server.url}/v1/chat/completions`, { body: other })).status).toBe(404);
+    for (const other of others)
+      expect((await raw(`${server.url}/v1/chat/completions`, { body: other })).status).toBe(404);
     expect((await raw(`${server.url}/v1/completions`, { body: tokened })).status).toBe(404);
     expect((await raw(`${server.url}/v1/chat/completions?x=1`, { body: tokened })).status).toBe(404);
     expect((await raw(`${server.url}/v1/chat/completions`, { body: tokened, method: 'PUT' })).status).toBe(404);
@@ -148,7 +168,10 @@ describe('matching', () => {
 
   it('takes an exact request before one that differs in form', async () => {
     const a = recorded({ requestBody: '{"a":1,"b":2}', response: ['A'] }, { traceId: 'c'.repeat(32), startMs: 1e12 });
-    const b = recorded({ requestBody: '{"b":2,"a":1}', response: ['B'] }, { traceId: 'c'.repeat(32), startMs: 1e12 + 1 });
+    const b = recorded(
+      { requestBody: '{"b":2,"a":1}', response: ['B'] },
+      { traceId: 'c'.repeat(32), startMs: 1e12 + 1 },
+    );
     const server = await serve('c'.repeat(32), a, b);
     const ask = async (text: string): Promise<string> =>
       Buffer.concat((await raw(`${server.url}/v1/chat/completions`, { body: text })).chunks).toString();
