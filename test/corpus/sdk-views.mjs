@@ -118,21 +118,28 @@ export async function runSdkViews(exchanges, describeCall) {
   const rows = new Map();
   const different = [];
   const refused = new Map();
+  const count = (result, exchange, api) => {
+    const key = `${api} ${exchange.response.body_kind === 'sse' ? 'streamed' : 'plain'}`;
+    const row = rows.get(key) ?? { exchanges: 0, equal: 0, different: 0, refused: 0, refusedWithView: 0 };
+    row.exchanges += 1;
+    row[result.verdict] += 1;
+    if (result.said) row.refusedWithView += 1;
+    rows.set(key, row);
+    if (result.verdict === 'different') different.push(result);
+    if (result.verdict !== 'refused') return;
+    const reason = `${key}: ${result.reason}`;
+    refused.set(reason, [...(refused.get(reason) ?? []), result.id]);
+  };
   try {
-    for (const exchange of exchanges) {
-      const api = sdkApiOf(exchange);
-      if (api === undefined) continue;
-      const result = judge(await compareOne(exchange, api, server, describeCall), exchange);
-      const key = `${api} ${exchange.response.body_kind === 'sse' ? 'streamed' : 'plain'}`;
-      const row = rows.get(key) ?? { exchanges: 0, equal: 0, different: 0, refused: 0, refusedWithView: 0 };
-      row.exchanges += 1;
-      row[result.verdict] += 1;
-      if (result.said) row.refusedWithView += 1;
-      rows.set(key, row);
-      if (result.verdict === 'different') different.push(result);
-      if (result.verdict === 'refused')
-        refused.set(`${key}: ${result.reason}`, [...(refused.get(`${key}: ${result.reason}`) ?? []), result.id]);
-    }
+    const queue = [...exchanges];
+    const worker = async () => {
+      for (let exchange = queue.shift(); exchange !== undefined; exchange = queue.shift()) {
+        const api = sdkApiOf(exchange);
+        if (api !== undefined)
+          count(judge(await compareOne(exchange, api, server, describeCall), exchange), exchange, api);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, worker));
   } finally {
     await server.close();
   }
