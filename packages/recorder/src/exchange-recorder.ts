@@ -184,10 +184,12 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
 
   end(end: WireEnd, atNano: number): void {
     this.#guard('end', () => {
-      this.#chunks(this.#request.finish(), false);
-      const error = errorInfo(end.error, end.stage, this.#redactor);
       const { ending, stage, trailers } = end;
-      this.#end = { end: { ending, stage, ...(trailers ? { trailers } : {}) }, atNano, ...(error ? { error } : {}) };
+      // Set first: whatever fails below, the exchange has ended.
+      this.#end = { end: { ending, stage, ...(trailers ? { trailers } : {}) }, atNano };
+      const error = errorInfo(end.error, end.stage, this.#redactor);
+      if (error) this.#end.error = error;
+      this.#chunks(this.#request.finish(), false);
       this.#requestKnown();
       if (!this.#response?.isCoded) this.sealSync();
       this.#host.onEnded(this);

@@ -93,6 +93,18 @@ describe('a simple call', () => {
     expect(readFileSync(join(box.dir, '.gitignore'), 'utf8')).toBe('*\n');
   });
 
+  it('may come in thousands of chunks in one turn', () => {
+    const box = start();
+    const parts = Array.from({ length: 5000 }, (_, i) => bytes(`${i},`));
+    play(box.recorder, { responseChunks: parts });
+    const records = box.finish();
+    const snapshot = snapshotOf(records, records.calls[0]);
+    expect(snapshot.exchanges[0]?.response?.chunks).toHaveLength(5000);
+    expect(responseText(snapshot)).toBe(parts.map((_, i) => `${i},`).join(''));
+    expect(snapshot.digest).toBe(records.calls[0]?.digest);
+    expect(box.warnings).toEqual([]);
+  });
+
   it('keeps its own copy when the program writes to its buffers afterwards', () => {
     const box = start();
     const request = chatRequest([{ role: 'user', content: 'before' }]);

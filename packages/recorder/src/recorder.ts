@@ -188,7 +188,8 @@ class SegmentRecorder implements Recorder {
   async flush(timeoutMs: number): Promise<void> {
     try {
       const until = performance.now() + timeoutMs;
-      await this.#loading;
+      // Not by waiting for the load that was begun: with nothing else to do, its turn never comes.
+      if (this.#loading && !this.#finisher) this.#adopt(await loadFinisher());
       const left = (): number => Math.max(0, until - performance.now());
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       this.#finishEnded();
