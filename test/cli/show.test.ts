@@ -136,6 +136,14 @@ describe('show', () => {
     }
   });
 
+  it('shows after a call what the tools it asked for gave, in the order asked', () => {
+    const text = out('show', run.first.id);
+    expect(text).toMatch(/▌then .*\n.*call_oslo\n.*"rain":true.*\n.*call_rome\n.*"rain":false/);
+    expect(JSON.parse(out('show', run.first.id, '--json'))).toMatchObject({
+      toolExecutions: [{ name: 'get_weather' }, { name: 'get_weather' }],
+    });
+  });
+
   it('shows a tool run with its arguments and result', () => {
     const text = out('show', run.tool.id);
     expect(text).toContain('→ get_weather(city: "Oslo")  call_oslo');

@@ -49,6 +49,7 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     .addOption(dirOption())
     .option('--json', 'as JSON')
     .enablePositionalOptions()
+    .helpCommand('help [command]', 'help for a command')
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
     .allowExcessArguments()

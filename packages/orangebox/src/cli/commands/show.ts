@@ -1,5 +1,6 @@
 /** `orangebox show REF`: a call as a conversation, or its bytes, JSON, HTTP or curl form. */
 import { decodeBody, withViews } from '@orangebox/codec';
+import { rehydrate } from '@orangebox/replay';
 import { OrangeboxError, type Snapshot } from '@orangebox/schema';
 import { decodeContent, type SnapshotStore, type StoredEntry } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
@@ -92,7 +93,7 @@ async function showConversation(
   const calls = await withProgress(
     terminal,
     () => `loading ${done} of ${entries.length}`,
-    loadAll(resolved.store, entries, () => done++),
+    entries.length === 1 ? loadWithNext(resolved.store, entries) : loadAll(resolved.store, entries, () => done++),
   );
   if (options.json === true) {
     const documents = calls.map((call) => call.snapshot);
@@ -116,6 +117,18 @@ async function showConversation(
     renderCall(pen, call, { nowMs: context.nowMs, all: options.all === true, earlier, among: { tools } });
   }
   if (terminal.interactive) writeNext(terminal, nextAfterRun(calls));
+}
+
+/** A single call, with what came after it: its tools' results and the messages of the next call. */
+async function loadWithNext(store: SnapshotStore, entries: readonly StoredEntry[]): Promise<ShownCall[]> {
+  const [entry] = entries;
+  if (entry === undefined) return [];
+  try {
+    return [{ ref: entry.ref, snapshot: (await rehydrate(entry, { store })).snapshot }];
+  } catch {
+    // A damaged neighbour must not keep the call itself from being shown.
+    return loadAll(store, entries, () => undefined);
+  }
 }
 
 /** Tool runs that began at one moment in the order in which the model asked for them. */

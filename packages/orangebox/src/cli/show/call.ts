@@ -46,6 +46,7 @@ export function renderCall(pen: Pen, shown: ShownCall, options: RenderOptions): 
     renderRequest(pen, shown, options);
     renderAttempts(pen, snapshot);
     renderAnswer(pen, snapshot, [shown, ...options.earlier]);
+    if (options.among === undefined) renderResults(pen, snapshot);
   } else renderHttp(pen, snapshot, decodeContent);
   renderFailure(pen, snapshot);
 }
@@ -117,6 +118,24 @@ function renderAnswer(pen: Pen, snapshot: Snapshot, calls: readonly ShownCall[])
 
 function answerOf(message: Message): Message {
   return message.role === '' ? { ...message, role: 'assistant' } : message;
+}
+
+/** What the tools that this call asked for gave: it stands in the next call, but this is where it is looked for. */
+function renderResults(pen: Pen, snapshot: Snapshot): void {
+  const c = pen.colors;
+  const asked = (snapshot.response?.toolCalls ?? []).map((call) => call.id);
+  const runs = (snapshot.toolExecutions ?? [])
+    .filter((run) => run.result !== undefined || run.error !== undefined)
+    .sort((a, b) => asked.indexOf(a.callId) - asked.indexOf(b.callId));
+  if (runs.length === 0) return;
+  pen.line(`${c.cyan('▌')}${c.bold('then')}  ${c.dim('what the tools gave')}`);
+  for (const run of runs) {
+    const id = run.callId === undefined ? '' : `  ${c.dim(escapeLine(run.callId))}`;
+    pen.line(`  ${run.error === undefined ? c.yellow('←') : c.red('←')} ${c.bold(escapeLine(run.name))}${id}`);
+    if (run.error !== undefined) writeText(pen, `${run.error.type}: ${run.error.message}`, '    ', c.red);
+    else writeText(pen, prettyJsonText(run.result ?? '', (pen.width ?? 100) - 4), '    ');
+  }
+  pen.line();
 }
 
 /** Names of the tools a request offers, whatever the protocol's shape. */

@@ -31,7 +31,8 @@ export function nextAfterCall(call: ShownCall): NextCommand[] {
   if (snapshot.exchanges.at(-1)?.response !== undefined)
     commands.push([`orangebox replay ${ref}`, 'the recorded answer again, offline']);
   commands.push([`orangebox resend ${ref}`, 'the same request, live']);
-  if (snapshot.session !== undefined && snapshot.session.seq > 0) {
+  const hasMore = (snapshot.session?.seq ?? 0) > 0 || (snapshot.nextMessages ?? []).length > 0;
+  if (snapshot.session !== undefined && hasMore) {
     commands.push([`orangebox show ${quoteId(snapshot.session.id)}`, 'the whole session']);
   } else commands.push([`orangebox show ${ref} --http`, 'headers and bodies']);
   return commands;
