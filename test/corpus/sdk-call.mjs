@@ -26,7 +26,7 @@ export function sdkCallOf(exchange) {
 }
 
 /** What a program can read off an error of the SDK. */
-function describeError(error) {
+export function describeError(error) {
   const { name, message, status, code, type, param, requestID } = error;
   const own = { class: error?.constructor?.name, name, message, status, code, type, param, requestID };
   return { ...own, ...(error?.cause && { cause: String(error.cause) }) };
