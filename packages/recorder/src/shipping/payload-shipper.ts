@@ -174,7 +174,6 @@ class PayloadShipper implements Shipper {
     if (this.#isIdle() || isPointless) for (const done of [...this.#flushes]) done();
   }
 
-  /** The OTLP serializer costs tens of milliseconds to load, so it is not loaded with this file. */
   #loadEnvelope(): Promise<Envelope> {
     this.#envelope ??= import('./envelope.ts');
     return this.#envelope;

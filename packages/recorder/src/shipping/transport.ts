@@ -17,7 +17,8 @@ export type SendOutcome =
 
 /** Sends bodies to one URL. */
 export interface Transport {
-  send(body: Uint8Array): Promise<SendOutcome>;
+  /** `body` is the request's body in pieces. */
+  send(body: readonly Uint8Array[]): Promise<SendOutcome>;
   /** Requests that are under way. */
   readonly inFlight: number;
   /** Gives up the requests that are under way. */
@@ -37,7 +38,7 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
   const post = secure ? httpsRequest : httpRequest;
   const abandoning = new Set<() => void>();
 
-  const send = (body: Uint8Array): Promise<SendOutcome> =>
+  const send = (body: readonly Uint8Array[]): Promise<SendOutcome> =>
     new Promise((resolve) => {
       const request = post(url, {
         method: 'POST',
@@ -46,7 +47,7 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
           'user-agent': `orangebox/${recorderVersion}`,
           ...headers,
           'content-type': 'application/x-protobuf',
-          'content-length': body.length,
+          'content-length': body.reduce((sum, piece) => sum + piece.length, 0),
         },
       });
       const settle = (outcome: SendOutcome): void => {
@@ -73,7 +74,8 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
           if (!request.writableFinished) request.destroy();
         });
       });
-      request.end(body);
+      for (const piece of body) request.write(piece);
+      request.end();
     });
 
   return {
