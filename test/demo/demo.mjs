@@ -102,7 +102,7 @@ const first = await agent(baseUrl, {
 check('the agent ended well', first.code === 0, first.stderr);
 
 title('2  What was recorded');
-await orangebox(['ls']);
+await orangebox(['ls', '--table'], { command: 'npx orangebox ls' });
 const calls = [];
 let tools = 0;
 for await (const { entry, snapshot } of snapshotsIn(recording)) {

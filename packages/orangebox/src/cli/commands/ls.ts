@@ -27,6 +27,7 @@ export interface LsOptions extends FilterOptions {
   number?: string;
   json?: boolean;
   reverse?: boolean;
+  table?: boolean;
 }
 
 const DEFAULT_LIMIT = 30;
@@ -51,7 +52,7 @@ export async function ls(context: CommandContext, options: LsOptions): Promise<n
   await withProgress(terminal, () => `reading ${entries.length} calls`, collect());
   if (options.reverse === true) entries.reverse();
   if (options.json === true) terminal.line(safeJson(entries, 2));
-  else if (terminal.interactive) writeTable(context, entries);
+  else if (terminal.interactive || options.table === true) writeTable(context, entries);
   else for (const entry of entries) terminal.line(fields(entry).join('\t'));
   if (entries.length === 0 && terminal.errorInteractive) {
     terminal.note(Object.keys(filter).length > 0 ? 'no call matches' : 'nothing is recorded yet');
@@ -111,7 +112,7 @@ function writeTable(context: CommandContext, entries: readonly StoredEntry[]): v
   const lines = renderTable(entries, columns, { width: context.terminal.width, header: c.dim });
   for (const line of lines) context.terminal.line(line);
   const ref = entries.find((entry) => entry.kind === 'llm')?.ref;
-  if (ref !== undefined)
+  if (ref !== undefined && context.terminal.interactive)
     writeNext(context.terminal, [
       [`orangebox show ${ref}`, 'a call as a conversation; a session or trace id shows its calls'],
     ]);

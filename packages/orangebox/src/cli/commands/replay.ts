@@ -77,7 +77,9 @@ function report(context: CommandContext, ref: string, snapshot: Snapshot, result
   for (const part of result.served) {
     const attempt = result.served.length > 1 ? `attempt ${part.attempt + 1}: ` : '';
     const status = part.status === undefined ? 'the recorded failure' : `status ${part.status}`;
-    terminal.line(`  ${attempt}${status}, ${formatBytes(part.sizeBytes)} in ${plural(part.chunks, 'chunk')}`);
+    // A client that tries again leaves the body of the failed attempt alone.
+    const read = part.chunks === 0 ? '' : `, ${formatBytes(part.sizeBytes)} in ${plural(part.chunks, 'chunk')}`;
+    terminal.line(`  ${attempt}${status}${read}`);
   }
   const match = MATCH_WORDS[result.requestMatch];
   terminal.line(`  ${result.requestMatch === 'different' ? c.yellow(match) : match}`);
