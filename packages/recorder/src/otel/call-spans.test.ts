@@ -8,7 +8,7 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { ATTR, type TraceRef } from '@orangebox/schema';
+import { ATTR, SEMCONV_SCHEMA_URL, type TraceRef } from '@orangebox/schema';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type OtlpReceiver, startOtlpReceiver } from '../../../../test/helpers/otlp-receiver.mjs';
 import { readConfig, type RecorderConfig } from '../config.ts';
