@@ -18,7 +18,7 @@ import { canDecode, contentCodings } from './content-decoding.ts';
 import { errorInfo } from './error-info.ts';
 import type { MemoryBudget, MemoryHolder } from './memory-budget.ts';
 import type { RecordOwner, RecordSink } from './record-sink.ts';
-import type { RecordLocation } from './segment-writer.ts';
+import { addLocation, type RecordLocation } from './segment-writer.ts';
 import type { WireEnd, WireExchange, WireExchangeStart } from './wire-events.ts';
 
 /** What an exchange works with. */
@@ -205,7 +205,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   }
 
   written(record: SegmentRecord, location: RecordLocation): void {
-    this.locations.push(location);
+    addLocation(this.locations, location);
     if (this.isSpilled && isChunk(record)) this.#forget([record]);
   }
 

@@ -114,7 +114,7 @@ class SegmentRecorder implements Recorder {
     this.#spans = options.spans ?? createCallSpans(config, reporter);
     this.#spans.onBeforeShutdown?.(() => this.#finishEnded());
     this.#queue = new DeferredQueue((error) => reporter.fault('deferred', error));
-    this.#source = { process, read: (locations) => locations.map((l) => this.#read(l)) };
+    this.#source = { process, read: (locations) => locations.flatMap((l) => this.#read(l)) };
     this.#tracker = new CallTracker({
       startSpan: (first) =>
         this.#spans.start({

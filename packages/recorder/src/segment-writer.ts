@@ -11,7 +11,7 @@ import { messageOf, type Reporter } from './report.ts';
 import { segmentHost, sweepSegments } from './retention.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
 
-/** Where a record's frame stands on the disk. */
+/** Where frames of records stand on the disk: one, or several that follow each other. */
 export interface RecordLocation {
   path: string;
   offset: number;
@@ -121,8 +121,8 @@ export class SegmentWriter {
     }
   }
 
-  /** Reads one record back. @throws when the file is gone or damaged */
-  read(location: RecordLocation): SegmentRecord {
+  /** Reads records back. @throws when the file is gone or damaged */
+  read(location: RecordLocation): SegmentRecord[] {
     const header = encodeSegmentHeader();
     const bytes = new Uint8Array(header.length + location.sizeBytes);
     bytes.set(header);
@@ -137,8 +137,10 @@ export class SegmentWriter {
     } finally {
       this.#fs.closeSync(fd);
     }
-    for (const { record } of decodeSegment(bytes)) return record;
-    throw new Error(`no record at ${location.offset} of ${location.path}`);
+    const decoder = decodeSegment(bytes, crc32 ? { crc32 } : {});
+    const records = Array.from(decoder, ({ record }) => record);
+    if (decoder.end.state !== 'clean') throw new Error(`segment is damaged: ${location.path}`);
+    return records;
   }
 
   /** Ends the file in order, as at the process' exit. A record that still comes starts another one. */
@@ -288,4 +290,12 @@ export class SegmentWriter {
 
 function encode(record: SegmentRecord): Uint8Array {
   return encodeRecord(record, crc32);
+}
+
+/** Adds a place to a list, as part of the last one where it follows it. */
+export function addLocation(list: RecordLocation[], location: RecordLocation): void {
+  const last = list.at(-1);
+  if (last?.path === location.path && last.offset + last.sizeBytes === location.offset) {
+    list[list.length - 1] = { ...last, sizeBytes: last.sizeBytes + location.sizeBytes };
+  } else list.push(location);
 }
