@@ -112,8 +112,9 @@ export class JsonFieldFinder implements Finder {
     }
     open.searched = size;
     if (!open.swallowing && size - open.start <= HELD_VALUE_MAX_BYTES) return open.start;
-    // Backslashes at the end may escape what comes: they stay until that is seen.
-    const upTo = Math.max(open.start, size - backslashesBefore(bytes, size));
+    // Backslashes at the end may escape what comes: they stay until that is seen. Only their number modulo
+    // 2^(depth + 1) tells (see json-text.ts), so a long row of them is not held.
+    const upTo = Math.max(open.start, size - (backslashesBefore(bytes, size) % 2 ** (open.depth + 1)));
     const token = open.swallowing ? '' : this.#tokens.fresh(open.name.toLowerCase());
     open.swallowing = true;
     edits.push({ start: open.start, end: upTo, token });

@@ -33,8 +33,21 @@ const FIELD_AMBIGUOUS: ReadonlySet<string> = new Set([
   'auth',
 ]);
 
+/** Verdicts on names seen before; bodies have the same few again and again. */
+const fieldVerdicts: Map<string, NameVerdict> = new Map();
+const headerVerdicts: Map<string, boolean> = new Map();
+const REMEMBERED_NAMES = 1000;
+
 /** Verdict on a member name of a JSON body or a field of a multipart form. */
 export function fieldVerdict(name: string): NameVerdict {
+  const known = fieldVerdicts.get(name);
+  if (known !== undefined) return known;
+  const verdict = judgeField(name);
+  if (fieldVerdicts.size < REMEMBERED_NAMES) fieldVerdicts.set(name, verdict);
+  return verdict;
+}
+
+function judgeField(name: string): NameVerdict {
   const plain = squash(name);
   if (FIELD_SECRETS.has(plain) || FIELD_SECRET_ENDING.test(plain)) return 'secret';
   return FIELD_AMBIGUOUS.has(plain) ? 'if_secret_like' : 'no';
@@ -101,10 +114,6 @@ const HARMLESS_KEYS: ReadonlySet<string> = new Set([
   'sort',
   'public',
 ]);
-
-/** Verdicts on names seen before; every message has the same few. */
-const headerVerdicts: Map<string, boolean> = new Map();
-const REMEMBERED_NAMES = 1000;
 
 /** Whether a header's value is a credential. */
 export function isCredentialHeader(name: string): boolean {
