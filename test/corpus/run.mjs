@@ -1,5 +1,5 @@
 /**
- * `npm run corpus -- [DIR] [--only wire|sdk] [--limit N] [--json FILE]`: replays a folder of recorded exchanges from a local
+ * `npm run corpus -- [DIR] [--only wire|sdk|sessions] [--limit N] [--json FILE]`: replays a folder of recorded exchanges from a local
  * server against programs under the preload and compares. Closes with one line `N passed, N failed`, one per exchange and client.
  */
 import { existsSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,9 @@ const shown = (list, format) => {
   if (list.length > 10) console.log(`  … and ${list.length - 10} more, see the JSON`);
 };
 
-if (values.only !== 'sdk') {
+const runs = (part) => values.only === undefined || values.only === part;
+
+if (runs('wire')) {
   const { runWire, wirePassed, wireTable } = await import('./wire.mjs');
   report.wire = await runWire(exchanges, directory, limit);
   console.log(`\n${wireTable(report.wire)}\n`);
@@ -46,7 +48,7 @@ if (values.only !== 'sdk') {
     counts.failed += failures.length + (failures.length === 0 && !wirePassed(figures) ? 1 : 0);
   }
 }
-if (values.only !== 'wire') {
+if (runs('sdk')) {
   const { runSdk, sdkTable } = await import('./sdk.mjs');
   report.sdk = await runSdk(exchanges, { limit, directory });
   console.log(`\n${sdkTable(report.sdk)}\n`);
@@ -57,6 +59,17 @@ if (values.only !== 'wire') {
   }
   counts.passed += report.sdk.reduce((sum, f) => sum + f.equal, 0);
   counts.failed += report.sdk.reduce((sum, f) => sum + f.failures.length, 0);
+}
+if (runs('sessions')) {
+  const { runSessions, sessionsPassed, sessionsTable } = await import('./sessions-live.mjs');
+  report.sessions = await runSessions(directory);
+  console.log(`\n${sessionsTable(report.sessions)}\n`);
+  for (const result of report.sessions) {
+    shown(result.tornApart, (id) => `torn apart, ${result.width} at a time: ${id}`);
+    shown(result.mergedWrongly, (m) => `merged wrongly: ${JSON.stringify(m)}`);
+    shown(result.toolResultsMissed, (t) => `tool result not inferred: ${JSON.stringify(t)}`);
+    counts[sessionsPassed(result) ? 'passed' : 'failed'] += 1;
+  }
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { utf8 } from './bytes.ts';
-import { confirmBody, recogniseRequest } from './recognise.ts';
+import { CONFIRM_BODY_MAX_BYTES, confirmBody, recogniseRequest } from './recognise.ts';
 
 const json = 'application/json';
 
@@ -114,6 +114,13 @@ describe('confirmBody', () => {
   test('decides although the first bytes end within a string', () => {
     expect(confirmBody(utf8('{"messages":[{"role":"user","content":"a long story that does not en'))).toBe(true);
     expect(confirmBody(utf8('{"model":"m","input":"caf\\'))).toBe(true);
+  });
+
+  test('a long body whose model comes after its content is recognised from the part that is looked at', () => {
+    const long = 'x'.repeat(CONFIRM_BODY_MAX_BYTES);
+    expect(confirmBody(utf8(`{"include":[],"input":[{"role":"user","content":"${long}"}],"model":"m"}`))).toBe(true);
+    expect(confirmBody(utf8(`{"note":"${long}","input":"short","model":"m"}`))).toBe(false);
+    expect(confirmBody(utf8(`{"jsonrpc":"2.0","input":"${long}"}`))).toBe(false);
   });
 
   test.each(['', '[]', '"model"', 'model=1&messages=2', '{', '\u0000\u0001{'])('refuses %j', (text) => {

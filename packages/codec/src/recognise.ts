@@ -245,7 +245,9 @@ export function confirmBody(firstBytes: Uint8Array): boolean {
     } else if (c === 0x7b || c === 0x5b) depth++;
     else if (c === 0x7d || c === 0x5d) depth--;
   }
-  return decide(seen, turns);
+  // A long body may have its content before its model: what was cut off gets the benefit of the doubt.
+  const isCutOff = depth > 0 && firstBytes.length >= CONFIRM_BODY_MAX_BYTES;
+  return decide(isCutOff && (seen & (CONTENT | MESSAGES | CONTENTS)) !== 0 ? seen | MODEL : seen, turns);
 }
 
 function decide(seen: number, turns: boolean): boolean {
