@@ -4,9 +4,9 @@
  */
 import type { RequestView, ResponseView } from '@orangebox/schema';
 import { type ConversationHashes, hashAfter, hashConversation, type Junction } from './conversation.ts';
-import { chatAtoms, systemText } from './conversation-atoms.ts';
+import { chatAtoms } from './conversation-atoms.ts';
+import { answerItemIds, isUniqueId, quotes, requestItemIds, settingText } from './conversation-evidence.ts';
 import type { Sha256 } from './hash.ts';
-import { filledOf, isObject, objectsOf } from './adapters/json.ts';
 
 /** Where a call was made; compared by identity. */
 export interface CallPlace {
@@ -33,7 +33,7 @@ export type ContinuationEvidence =
   | 'answer'
   /** They begin with the other's request and part of its answer: a tool call of the same id, or same name and arguments. */
   | 'part_of_answer'
-  /** They begin with the other's request, the system prompt is the same, and the answer was rewritten or dropped. */
+  /** They begin with the other's request, system prompt, tools and target are the same, and the answer was rewritten. */
   | 'request';
 
 /** What is known about the conversation of a new call. */
@@ -118,7 +118,8 @@ export class ConversationIndex {
         else keys.add(`weak ${whole} ${said}`);
       }
     }
-    if (whole !== '') keys.add(this.#requestKey(request, whole));
+    const setting = this.#setting(request);
+    if (whole !== '') keys.add(`request ${whole} ${setting}`);
     if (response.id !== undefined) keys.add(`response ${response.id}`);
     if (request.conversationId !== undefined) keys.add(`conversation ${request.conversationId}`);
     const after = hashAfter(whole, response.choices[0]?.message, this.#sha256);
@@ -128,7 +129,7 @@ export class ConversationIndex {
       after,
       continued: false,
       keys,
-      setting: this.#setting(request),
+      setting,
       itemIds: answerItemIds(response),
       responseId: response.id,
       whole,
@@ -158,12 +159,8 @@ export class ConversationIndex {
     return begun?.whole ?? '';
   }
 
-  #requestKey(request: RequestView, whole: string): string {
-    return `request ${whole} ${this.#sha256(systemText(request.messages))}`;
-  }
-
   #setting(request: RequestView): string {
-    return this.#sha256(`${systemText(request.messages)}\n${toolsText(request)}`);
+    return this.#sha256(settingText(request));
   }
 
   #matchNamed(seeker: Seeker): Continuation | undefined {
@@ -224,21 +221,15 @@ export class ConversationIndex {
     const others = new Set(
       junctions.filter(({ said }) => said.some(({ atom }) => isUniqueId(atom.callId))).map(({ length }) => length - 1),
     );
+    const setting = this.#setting(seeker.request);
     for (let i = prefixes.length - 2; i >= 0; i--) {
-      const found = this.#byKey.get(this.#requestKey(seeker.request, prefixes[i] ?? ''));
-      const same = [...(found ?? [])].filter(
-        (entry) => this.#sameSetting(entry, seeker) && !(entry.hasUniqueCalls && others.has(i)),
+      const found = this.#byKey.get(`request ${prefixes[i] ?? ''} ${setting}`) ?? [];
+      const fitting = [...found].filter(
+        (entry) => isSameTarget(entry.call, seeker.place) && !(entry.hasUniqueCalls && others.has(i)),
       );
-      if (same.length > 0) return this.#choose(same, seeker, 'request');
+      if (fitting.length > 0) return this.#choose(fitting, seeker, 'request');
     }
     return undefined;
-  }
-
-  /** The weakest evidence counts only where tools, URL and model are the same. */
-  #sameSetting(entry: Entry, { request, place }: Seeker): boolean {
-    const { target } = entry.call;
-    if (target !== undefined && place.target !== undefined && target !== place.target) return false;
-    return entry.setting === this.#setting(request);
   }
 
   #choose(found: Iterable<Entry>, seeker: Seeker, by: ContinuationEvidence): Continuation {
@@ -291,35 +282,6 @@ export class ConversationIndex {
   }
 }
 
-function toolsText(request: RequestView): string {
-  try {
-    return JSON.stringify(request.tools ?? []);
-  } catch {
-    // Nested too deep: hostile, and no help in telling calls apart.
-    return '';
-  }
-}
-
-function answerItemIds(response: ResponseView): string[] {
-  const output = isObject(response.final) ? response.final['output'] : undefined;
-  return objectsOf(output).flatMap((item) => filledOf(item['id']) ?? []);
-}
-
-/** Ids of items that the view keeps whole (reasoning, tools that ran at the provider). */
-function requestItemIds(request: RequestView): Set<string> {
-  const ids = new Set<string>();
-  for (const { raw } of request.messages) {
-    const id = isObject(raw) ? filledOf(raw['id']) : undefined;
-    if (id !== undefined) ids.add(id);
-  }
-  return ids;
-}
-
-function quotes(request: RequestView, responseId: string): boolean {
-  return request.messages.some((message) => message.toolCalls?.some((call) => call.id?.startsWith(responseId)));
-}
-
-/** Whether an id is not one of those that servers give again and again (`call_0`, `3`). */
-function isUniqueId(id: string | undefined): id is string {
-  return id !== undefined && id.length >= 10 && !/^[a-z]*_?\d{0,8}$/i.test(id);
+function isSameTarget(call: CallPlace, place: CallPlace): boolean {
+  return call.target === undefined || place.target === undefined || call.target === place.target;
 }

@@ -2,7 +2,7 @@
  * The chain of a conversation: hashes that tell which call continues which. They survive what clients do to an answer
  * when they send it back (see {@link chatAtoms}).
  */
-import type { Chain, Message, RequestView, ResponseView, ToolResult } from '@orangebox/schema';
+import type { CallView, Chain, Message, RequestView, ResponseView, ToolResult } from '@orangebox/schema';
 import { type Atom, chatAtoms } from './conversation-atoms.ts';
 import type { Sha256 } from './hash.ts';
 
@@ -66,6 +66,13 @@ export function chainOf(request: RequestView, response: ResponseView, sha256: Sh
   const before = junctions.at(-1)?.said.at(-1)?.after;
   const after = hashAfter(whole, response.choices[0]?.message, sha256);
   return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+}
+
+const CONVERSATIONS = new Set(['chat', 'generate_content', 'text_completion']);
+
+/** Whether a call is a turn of a conversation; embeddings, rankings, images and the like stand alone. */
+export function isConversation(call: CallView): boolean {
+  return CONVERSATIONS.has(call.operation);
 }
 
 /** The tool results that a request carries, in order; those of earlier turns among them. */

@@ -53,6 +53,7 @@ export {
   chainOf,
   hashAfter,
   hashConversation,
+  isConversation,
   type Junction,
   toolResultsOf,
 } from './conversation.ts';

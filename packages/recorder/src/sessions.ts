@@ -1,5 +1,5 @@
 /** Which session a call belongs to: the declared one, or the one whose conversation it continues. */
-import { chainOf, ConversationIndex, type Described, type Sha256 } from '@orangebox/codec';
+import { chainOf, ConversationIndex, type Described, isConversation, type Sha256 } from '@orangebox/codec';
 import type { Chain, SessionRef, TraceRef } from '@orangebox/schema';
 import { forgetOldest, type SessionCounts } from './session-counts.ts';
 import { randomHex } from './spans.ts';
@@ -52,7 +52,7 @@ export class SessionBook {
   /** Finds the session of a call that ended. Calls come in the order they ended. */
   place(input: SessionInput): SessionPlace {
     const { declared, views } = input;
-    if (!views || !isConversation(views)) {
+    if (!views || !isConversation(views.call)) {
       return { ...(declared ? { session: this.#ref(declared.id, 'declared', input) } : {}), settled: () => {} };
     }
     const where = {
@@ -95,9 +95,4 @@ export class SessionBook {
     this.#placeIds.set(place, id);
     return id;
   }
-}
-
-/** Embeddings and the like stand alone. */
-function isConversation({ request, response }: Described): boolean {
-  return request.messages.length > 0 || request.previousResponseId !== undefined || response.choices.length > 0;
 }

@@ -1,5 +1,6 @@
 /** Adapter of every protocol that has none of its own yet: model, conversation and usage where a field says so. */
 import type { CallView, Json, JsonObject, RequestView, ResponseView } from '@orangebox/schema';
+import { isConversation } from '../conversation.ts';
 import { anthropicMessages } from './anthropic.ts';
 import { converseMessages } from './converse.ts';
 import type { Described } from './described.ts';
@@ -32,8 +33,6 @@ const NESTED_PARAMETERS = [
   'parameters',
 ];
 
-const CONVERSATIONS = new Set(['chat', 'generate_content', 'text_completion']);
-
 /** Views of any exchange, as far as its bodies have a known shape. */
 export function describeGeneric(input: AdapterInput): Described {
   const shape = shapeOf(input);
@@ -42,7 +41,7 @@ export function describeGeneric(input: AdapterInput): Described {
   if (input.exchange.response) fillGenericResponse(response, input);
   summariseChoices(response);
   const call = genericCall(input, shape, response);
-  return { call, request: genericRequest(body, shape, CONVERSATIONS.has(call.operation)), response };
+  return { call, request: genericRequest(body, shape, isConversation(call)), response };
 }
 
 function shapeOf({ path, request: body }: AdapterInput): Shape {
