@@ -12,7 +12,12 @@ it('sums the reports of several processes and passes over what is none', () => {
   expect(parseReports(text)).toEqual({ recorded: 3, hosts: ['a.example', 'b.example'] });
 });
 
+it('is nothing where nobody reported', () => {
+  expect(parseReports('')).toBeUndefined();
+  expect(parseReports('garbage\n[]\n')).toBeUndefined();
+});
+
 it('takes hosts with their counts too, and nothing that is no text', () => {
-  expect(parseReports('{"recorded":0,"hosts":[{"host":"a.example","count":3}]}').hosts).toEqual(['a.example']);
+  expect(parseReports('{"recorded":0,"hosts":[{"host":"a.example","count":3}]}')?.hosts).toEqual(['a.example']);
   expect(parseReports('{"recorded":"9","hosts":[1,null]}')).toEqual({ recorded: 0, hosts: [] });
 });

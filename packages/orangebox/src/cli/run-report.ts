@@ -18,7 +18,7 @@ const LAST_RUN_FILE = 'last-run.json';
 const MAX_BYTES = 256 * 1024;
 
 /** A private temporary file that the processes of one run append to. */
-export function makeReportFile(): { path: string; read: () => RunReport; remove: () => void } {
+export function makeReportFile(): { path: string; read: () => RunReport | undefined; remove: () => void } {
   const directory = mkdtempSync(join(tmpdir(), 'orangebox-run-'));
   const path = join(directory, 'report');
   return {
@@ -57,8 +57,12 @@ function readSmall(path: string): string {
   }
 }
 
-/** One JSON object, or one a line where several processes reported; anything else is passed over. */
-export function parseReports(text: string): RunReport {
+/**
+ * One JSON object, or one a line where several processes and threads reported; anything else is passed over. Undefined
+ * when nobody reported, as after a kill.
+ */
+export function parseReports(text: string): RunReport | undefined {
+  let reports = 0;
   const sum: RunReport = { recorded: 0, hosts: [] };
   const hosts = new Set<string>();
   for (const line of text.split('\n')) {
@@ -69,6 +73,7 @@ export function parseReports(text: string): RunReport {
       continue;
     }
     if (typeof value !== 'object' || value === null) continue;
+    if ('recorded' in value) reports++;
     if ('recorded' in value && typeof value.recorded === 'number') sum.recorded += value.recorded;
     if ('endedAtMs' in value && typeof value.endedAtMs === 'number') sum.endedAtMs = value.endedAtMs;
     if ('hosts' in value && typeof value.hosts === 'object' && value.hosts !== null) {
@@ -79,6 +84,7 @@ export function parseReports(text: string): RunReport {
       }
     }
   }
+  if (reports === 0) return undefined;
   sum.hosts = [...hosts].slice(0, 50);
   return sum;
 }

@@ -43,7 +43,7 @@ export async function run(context: CommandContext, command: readonly string[]): 
     const { code, signal } = await ended.finally(stop);
     const result = report.read();
     if (terminal.errorInteractive) note(context, endLine(result));
-    saveLastRun(context, result);
+    if (result !== undefined) saveLastRun(context, result);
     if (signal !== null) return dieOf(signal);
     return code ?? 1;
   } catch (error) {
@@ -80,7 +80,8 @@ function note(context: CommandContext, text: string): void {
   context.terminal.note(`${context.terminal.errorColors.yellow('orangebox')} ${text}`);
 }
 
-function endLine(report: RunReport): string {
+function endLine(report: RunReport | undefined): string {
+  if (report === undefined) return 'the command ended without a word on what it recorded; see: npx orangebox';
   if (report.recorded > 0)
     return `${plural(report.recorded, 'request')} recorded; see what came of them: npx orangebox ls`;
   const seen = report.hosts.slice(0, 3).map(escapeLine).join(', ');

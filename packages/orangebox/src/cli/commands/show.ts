@@ -8,11 +8,12 @@ import { EXIT } from '../exit-codes.ts';
 import { loadOne, lookUp, openStore } from '../open-store.ts';
 import { usage } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
-import { type ShownCall, renderCall } from '../show/call.ts';
+import { renderCall } from '../show/call.ts';
 import { curlCommand } from '../show/curl.ts';
 import { renderHttp } from '../show/http.ts';
 import { nextAfterCall, nextAfterRun, writeNext } from '../show/next-commands.ts';
 import { penFor } from '../show/pen.ts';
+import type { ShownCall } from '../show/shown-call.ts';
 import { renderRunHeader } from '../show/run-header.ts';
 import { escapeText, safeJson } from '../text/escape.ts';
 
@@ -124,7 +125,7 @@ async function loadWithNext(store: SnapshotStore, entries: readonly StoredEntry[
   const [entry] = entries;
   if (entry === undefined) return [];
   try {
-    return [{ ref: entry.ref, snapshot: (await rehydrate(entry, { store })).snapshot }];
+    return [shownCall(entry, (await rehydrate(entry, { store })).snapshot)];
   } catch {
     // A damaged neighbour must not keep the call itself from being shown.
     return loadAll(store, entries, () => undefined);
@@ -142,10 +143,14 @@ function inAskedOrder(calls: readonly ShownCall[]): ShownCall[] {
   });
 }
 
+function shownCall(entry: StoredEntry, snapshot: Snapshot): ShownCall {
+  return { ref: entry.ref, snapshot, ...(entry.status === 'open' ? { running: true } : {}) };
+}
+
 async function loadAll(store: SnapshotStore, entries: readonly StoredEntry[], tick: () => void): Promise<ShownCall[]> {
   const calls: ShownCall[] = [];
   for (const entry of entries) {
-    calls.push({ ref: entry.ref, snapshot: withViews(await store.load(entry), decodeContent) });
+    calls.push(shownCall(entry, withViews(await store.load(entry), decodeContent)));
     tick();
   }
   return calls;

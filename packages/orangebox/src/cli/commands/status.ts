@@ -10,7 +10,7 @@ import { type RunReport, readLastRun } from '../run-report.ts';
 import { agoText } from '../show/header.ts';
 import { type NextCommand, writeNext } from '../show/next-commands.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
-import { formatBytes, formatCount, plural } from '../text/format.ts';
+import { dateOf, formatBytes, formatCount, plural } from '../text/format.ts';
 import { directorySize } from '../directory-size.ts';
 
 interface State {
@@ -149,6 +149,8 @@ function writeUnrecognised(context: CommandContext, state: State): void {
   const { terminal } = context;
   const run = state.lastRun;
   if (run === undefined || run.recorded > 0) return;
+  // Something was recorded since.
+  if (state.newest !== undefined && dateOf(state.newest.time.startUnixNano).getTime() > (run.endedAtMs ?? 0)) return;
   const c = terminal.colors;
   terminal.line();
   const [first] = run.hosts;

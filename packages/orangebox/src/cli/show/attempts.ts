@@ -62,7 +62,7 @@ export function renderFailure(pen: Pen, snapshot: Snapshot): void {
   const title =
     status !== undefined && status >= 400
       ? `${status} ${exchange?.response?.statusText ?? ''}`.trim()
-      : (error?.type ?? exchange?.ending ?? 'error');
+      : (error?.type ?? exchange?.ending.replaceAll('_', ' ') ?? 'error');
   pen.line(`${c.red('▌')}${c.bold(c.red('failed'))}  ${escapeLine(title)}`);
   if (answered !== undefined) {
     const kind = [answered.type, answered.code].filter((part) => part !== undefined && part !== '').join(', ');

@@ -9,14 +9,9 @@ import { renderHttp } from './http.ts';
 import { renderMessage } from './message.ts';
 import { newSince, toolNamesOf } from './new-messages.ts';
 import type { Pen } from './pen.ts';
+import type { ShownCall } from './shown-call.ts';
 import { writeText } from './text-block.ts';
 import { prettyJsonText, renderToolCall } from './tool-call.ts';
-
-/** A snapshot to be shown, its views made anew. */
-export interface ShownCall {
-  snapshot: Snapshot;
-  ref: string;
-}
 
 /** Options of {@link renderCall}. */
 export interface RenderOptions {
@@ -36,7 +31,7 @@ export function renderCall(pen: Pen, shown: ShownCall, options: RenderOptions): 
     renderToolRun(pen, snapshot.tool, shown);
     return;
   }
-  renderHeader(pen, snapshot, shown.ref, options.nowMs, options.among !== undefined);
+  renderHeader(pen, shown, options.nowMs, options.among !== undefined);
   pen.line();
   if (snapshot.tool !== undefined) {
     renderToolExecution(pen, snapshot.tool, snapshot);
@@ -48,7 +43,9 @@ export function renderCall(pen: Pen, shown: ShownCall, options: RenderOptions): 
     renderAnswer(pen, snapshot, [shown, ...options.earlier]);
     if (options.among === undefined) renderResults(pen, snapshot);
   } else renderHttp(pen, snapshot, decodeContent);
-  renderFailure(pen, snapshot);
+  if (shown.running === true)
+    pen.line(`${pen.colors.cyan('▌')}${pen.colors.cyan('so far')}  the call is still running`);
+  else renderFailure(pen, snapshot);
 }
 
 function renderRequest(pen: Pen, shown: ShownCall, options: RenderOptions): void {
@@ -159,6 +156,10 @@ function renderToolRun(pen: Pen, tool: ToolExecution, shown: ShownCall): void {
   const facts = [tool.callId === undefined ? '' : escapeLine(tool.callId), tool.basis].filter((fact) => fact !== '');
   const mark = error === undefined ? c.green('●') : c.red('●');
   pen.line(`${mark} ${c.bold(`tool ${escapeLine(tool.name)}`)}  ${c.yellow(ref)}  ${took}  ${c.dim(facts.join('  '))}`);
+  // Without the model's id no answer above has the arguments.
+  if (tool.callId === undefined && tool.arguments !== undefined) {
+    renderToolCall(pen, { name: tool.name, arguments: onlyArgument(tool) }, '  ');
+  }
   if (tool.result !== undefined) writeText(pen, prettyJsonText(tool.result, (pen.width ?? 100) - 2), '  ');
   if (error !== undefined) writeText(pen, `${error.type}: ${error.message}`, '  ', c.red);
 }

@@ -11,18 +11,26 @@ import {
   plural,
 } from '../text/format.ts';
 import type { Pen } from './pen.ts';
+import type { ShownCall } from './shown-call.ts';
 
-/** Writes the header of a call. `ref` is what the reader types to name it. `compact`: without what a whole run shares. */
-export function renderHeader(pen: Pen, snapshot: Snapshot, ref: string, nowMs: number, compact = false): void {
+/** Writes the header of a call. `compact`: without what the calls of a whole run share. */
+export function renderHeader(pen: Pen, shown: ShownCall, nowMs: number, compact = false): void {
   const c = pen.colors;
+  const { snapshot, ref } = shown;
+  const running = shown.running === true;
   const exchange = snapshot.exchanges.at(-1);
-  const failed = isFailure(exchange) || snapshot.response?.error !== undefined;
+  const failed = !running && (isFailure(exchange) || snapshot.response?.error !== undefined);
   const unusual = endedByCaller(exchange) || snapshot.fidelity.level === 'partial';
-  const mark = failed ? c.red('●') : unusual ? c.yellow('●') : c.green('●');
+  const mark = running ? c.cyan('●') : failed ? c.red('●') : unusual ? c.yellow('●') : c.green('●');
   const took = formatDuration(millisecondsBetween(snapshot.time.startUnixNano, snapshot.time.endUnixNano));
-  const parts = [c.bold(escapeLine(titleOf(snapshot))), c.yellow(ref), outcomeOf(pen, snapshot), took];
+  const parts = [
+    c.bold(escapeLine(titleOf(snapshot))),
+    c.yellow(ref),
+    running ? c.cyan('running') : outcomeOf(pen, snapshot),
+    took,
+  ];
   pen.line(`${mark} ${parts.filter((p) => p !== '').join('  ')}`);
-  for (const facts of [compact ? '' : whereLine(snapshot, nowMs), costLine(snapshot)]) {
+  for (const facts of [compact ? '' : whereLine(snapshot, nowMs), costLine(snapshot, running)]) {
     if (facts !== '') pen.line(`  ${c.dim(facts)}`);
   }
   if (exchange !== undefined && !compact && snapshot.kind === 'llm') {
@@ -108,7 +116,7 @@ export const NORMAL_FINISH: ReadonlySet<string> = new Set([
   'tool_use',
 ]);
 
-function costLine(snapshot: Snapshot): string {
+function costLine(snapshot: Snapshot, running: boolean): string {
   const parts: string[] = [];
   if (snapshot.scope.length > 0) parts.push(snapshot.scope.map((frame) => frame.name).join(' › '));
   const usage = snapshot.response?.usage;
@@ -131,7 +139,9 @@ function costLine(snapshot: Snapshot): string {
   }
   const finish = (snapshot.response?.finishReasons ?? []).filter((reason) => !NORMAL_FINISH.has(reason));
   if (finish.length > 0) parts.push(`finish: ${finish.join(', ')}`);
-  if (snapshot.fidelity.level === 'partial') parts.push(`partial: ${snapshot.fidelity.reason.replaceAll('_', ' ')}`);
+  if (running) parts.push('so far');
+  else if (snapshot.fidelity.level === 'partial')
+    parts.push(`partial: ${snapshot.fidelity.reason.replaceAll('_', ' ')}`);
   else parts.push('exact');
   const secrets = snapshot.redactions.reduce((sum, redaction) => sum + redaction.count, 0);
   if (secrets > 0) parts.push(`${plural(secrets, 'secret')} replaced`);

@@ -1,7 +1,7 @@
 /** The commands that make sense next, at the foot of what was shown. Only on a terminal. */
 import type { Terminal } from '../terminal.ts';
 import { padEnd } from '../text/table.ts';
-import type { ShownCall } from './call.ts';
+import type { ShownCall } from './shown-call.ts';
 
 /** A command and what it is for. */
 export type NextCommand = readonly [command: string, purpose: string];

@@ -1,0 +1,9 @@
+import type { Snapshot } from '@orangebox/schema';
+
+/** A snapshot to be shown, its views made anew. */
+export interface ShownCall {
+  snapshot: Snapshot;
+  ref: string;
+  /** The call still runs in a live process; the snapshot is what is on record so far. */
+  running?: boolean;
+}
