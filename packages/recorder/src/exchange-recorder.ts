@@ -52,7 +52,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   readonly locations: RecordLocation[] = [];
   readonly #host: ExchangeHost;
   readonly #redactor: Redactor;
-  readonly #request: BodyRecorder;
+  #request: BodyRecorder;
   #response: BodyRecorder | undefined;
   #informational: { status: number; headers: HeaderList }[] = [];
   #end:
@@ -66,6 +66,8 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   isLost = false;
   /** Body bytes were given up for want of memory. */
   isMemoryLost = false;
+  /** A body was left out because secrets could not be replaced within it. */
+  isWithheld = false;
   isRequestKnown = false;
   isSealed = false;
 
@@ -116,6 +118,10 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   requestHead(headers: HeaderList, derivedHeaders: number[], peer?: { address: string; port: number }): void {
     this.#guard('request_head', () => {
       const clean = this.#redactor.headers(headers, 'request');
+      const codings = contentCodings(headerValue(headers, 'content-encoding'));
+      if (codings.length > 0 && this.records.requestChunks.length === 0) {
+        this.#request = this.#body('requestChunk', codings);
+      }
       this.#add(
         {
           type: 'requestHead',
@@ -131,13 +137,15 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   }
 
   requestChunk(bytes: Uint8Array, atNano: number): void {
-    this.#guard('request_chunk', () => this.#chunks(this.#request.push(bytes, atNano, 0), false));
+    this.#guard('request_chunk', () => {
+      this.#chunks(this.#request.push(bytes, atNano, 0), false);
+    });
   }
 
   requestEnd(atNano: number, trailers?: HeaderList): void {
     this.#guard('request_end', () => {
       if (this.records.requestEnd) return;
-      this.#chunks(this.#request.finish(), false);
+      this.#chunks(this.#finishRequest(), false);
       const clean = trailers && this.#redactor.headers(trailers, 'request').headers;
       this.#add(
         { type: 'requestEnd', exchangeId: this.id, offsetNano: nano(atNano), ...(clean ? { trailers: clean } : {}) },
@@ -189,7 +197,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       this.#end = { end: { ending, stage, ...(trailers ? { trailers } : {}) }, atNano };
       const error = errorInfo(end.error, end.stage, this.#redactor);
       if (error) this.#end.error = error;
-      this.#chunks(this.#request.finish(), false);
+      this.#chunks(this.#finishRequest(), false);
       this.#requestKnown();
       if (!this.#response?.isCoded) this.sealSync();
       this.#host.onEnded(this);
@@ -288,6 +296,18 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       false,
     );
     this.#host.onSealed(this);
+  }
+
+  /** A compressed request is searched at once: it is rare, and must be on the disk before its answer comes. */
+  #finishRequest(): ChunkRecord[] {
+    const body = this.#request;
+    if (!body.isCoded) return body.finish();
+    const records = body.finishCodedSync();
+    if (!body.storedDecoded) return records;
+    // A request is stored as sent or not at all: nothing in a snapshot says that it was decoded.
+    this.isWithheld = true;
+    body.isTruncated = true;
+    return [];
   }
 
   #requestKnown(): void {

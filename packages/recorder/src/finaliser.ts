@@ -154,6 +154,7 @@ function draftFacts(call: OpenCall, time: TimeSpan): CallFacts {
 
 function fidelityOf(exchanges: readonly ExchangeRecorder[], host: FinaliserHost): Fidelity {
   if (!host.config.keepsBodies || !host.config.keepsFiles || exchanges.some((e) => e.isLost)) return NOT_STORED;
+  if (exchanges.some((e) => e.isWithheld)) return { level: 'partial', reason: 'content_redacted' };
   if (exchanges.some((e) => e.isMemoryLost)) return { level: 'partial', reason: 'memory_limit' };
   return { level: 'exact' };
 }

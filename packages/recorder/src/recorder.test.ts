@@ -1,6 +1,6 @@
 import { statSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { decodeBody } from '@orangebox/codec';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -166,6 +166,34 @@ describe('secrets', () => {
     expect(first?.summary.outputTokens).toBe(4);
     expect(second?.summary.outputTokens).toBe(4);
     for (const path of segmentPaths(box.dir)) expect(readFileSync(path).includes(dirty)).toBe(false);
+  });
+});
+
+describe('a compressed request', () => {
+  const headers: [string, string][] = [['content-encoding', 'gzip']];
+  const send = (content: string): ReturnType<TestRecorder['finish']> => {
+    const box = start({ SOME_TOKEN: 'a-long-secret-of-the-environment' });
+    const request = gzipSync(chatRequest([{ role: 'user', content }]));
+    play(box.recorder, { requestHeaders: headers, requestChunks: [request.subarray(0, 20), request.subarray(20)] });
+    return box.finish();
+  };
+
+  it('is stored as sent, and understood', () => {
+    const records = send('clean');
+    const [call] = records.calls;
+    expect(call?.summary.model).toBe('gpt-test');
+    expect(call?.fidelity).toEqual({ level: 'exact' });
+    const { request } = snapshotOf(records, call).exchanges[0]!;
+    expect(request.chunks.map((chunk) => chunk.sizeBytes)[0]).toBe(20);
+    expect(new TextDecoder().decode(gunzipSync(decodeBody(request.body)))).toContain('clean');
+  });
+
+  it('is left out where it has a secret in it', () => {
+    const records = send('a-long-secret-of-the-environment');
+    const [call] = records.calls;
+    expect(call?.fidelity).toEqual({ level: 'partial', reason: 'content_redacted' });
+    expect(snapshotOf(records, call).exchanges[0]?.request.body.form).toBe('empty');
+    expect(snapshotOf(records, call).digest).toBe(call?.digest);
   });
 });
 

@@ -200,7 +200,7 @@ export class SegmentWriter {
     const written = this.#fs.writevSync(fd, frames);
     if (written !== total) {
       // A torn frame: nothing may follow it, so the next record starts a new file.
-      throw Object.assign(new Error(`only ${written} of ${total} bytes were written`), { code: 'ENOSPC' });
+      throw Object.assign(new Error(`no space left (${written} of ${total} bytes were written)`), { code: 'ENOSPC' });
     }
     this.#offset += total;
     return locations;
