@@ -112,22 +112,16 @@ describe('assembling', () => {
     expect(firstCall(records).snapshot.fidelity).toEqual({ level: 'partial', reason: 'body_limit' });
   });
 
-  it('costs in proportion to the records', () => {
-    const millis = (chunks: number): number => {
-      const records: SegmentRecord[] = [sampleStart(1)];
-      const bytes = utf8('x'.repeat(50));
-      for (let i = 0; i < chunks; i++) records.push(sampleChunk('responseChunk', 1, bytes, i, i + 1));
-      let best = Number.POSITIVE_INFINITY;
-      for (let round = 0; round < 5; round++) {
-        const start = performance.now();
-        const [open] = collectRecords(records).open;
-        if (open) buildCrashedCallSnapshot(open, SAMPLE_PROCESS, sha256);
-        best = Math.min(best, performance.now() - start);
-      }
-      return best;
-    };
-    millis(2000);
-    expect(millis(80_000) / millis(8_000)).toBeLessThan(40);
+  it('of 200,000 chunks takes no time that grows with their square', () => {
+    const records: SegmentRecord[] = [sampleStart(1)];
+    const bytes = utf8('x'.repeat(50));
+    for (let i = 0; i < 200_000; i++) records.push(sampleChunk('responseChunk', 1, bytes, i, i + 1));
+    const start = performance.now();
+    const [open] = collectRecords(records).open;
+    if (!open) throw new Error('the exchange is open');
+    expect(buildCrashedCallSnapshot(open, SAMPLE_PROCESS, sha256).exchanges[0]?.endOffsetNano).toBe('199999');
+    // Joining the body anew for each chunk would copy 10^12 bytes.
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 });
 
