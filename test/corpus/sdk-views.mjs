@@ -11,8 +11,10 @@ import { decodeContent, exchangeOf } from './views.mjs';
 
 /** The API that an exchange belongs to and that the SDK has a method for; undefined for others. */
 export function sdkApiOf({ request, response }) {
-  if (request.method !== 'POST') return undefined;
   const path = request.path.replace(/[?#].*$/, '');
+  if (request.method === 'GET' && /\/responses\/resp_[^/]+$/.test(path)) return 'retrieve';
+  if (request.method !== 'POST') return undefined;
+  if (path.endsWith('/responses/compact')) return 'compact';
   if (path.endsWith('/chat/completions')) return 'chat';
   if (path.endsWith('/responses')) return 'responses';
   if (path.endsWith('/embeddings') && !path.endsWith('/api/embeddings')) return 'embeddings';
@@ -23,6 +25,8 @@ export function sdkApiOf({ request, response }) {
 }
 
 const suffix = {
+  retrieve: '/responses/',
+  compact: '/responses/compact',
   chat: '/chat/completions',
   responses: '/responses',
   embeddings: '/embeddings',
@@ -34,12 +38,18 @@ const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stri
 async function callSdk(client, api, body, stream) {
   if (!stream) {
     const { stream: _stream, ...params } = body;
+    if (api === 'retrieve') return { final: await client.responses.retrieve(body.id) };
+    if (api === 'compact') return { final: await client.responses.compact(params) };
     if (api === 'chat') return { final: await client.chat.completions.create(params) };
     if (api === 'responses') return { final: await client.responses.create(params) };
     if (api === 'completions') return { final: await client.completions.create(params) };
     return { final: await client.embeddings.create({ encoding_format: 'float', ...params }) };
   }
   const events = [];
+  if (api === 'retrieve') {
+    for await (const event of await client.responses.retrieve(body.id, { stream: true })) events.push(event);
+    return { events, final: await client.responses.stream({ response_id: body.id }).finalResponse() };
+  }
   const create = { chat: client.chat.completions, responses: client.responses, completions: client.completions }[api];
   for await (const event of await create.create({ ...body, stream: true })) events.push(event);
   if (api === 'completions') return { events };
@@ -77,6 +87,7 @@ async function compareOne(exchange, api, server, describeCall) {
     text === ''
       ? { model: exchange.model ?? 'unknown', ...(api === 'responses' ? { input: 'x' } : { messages: [] }) }
       : JSON.parse(text);
+  if (api === 'retrieve') body.id = url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
   let sdk;
   try {
     sdk = await callSdk(client, api, body, stream);
