@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const programs: [name: string, scope: string, calls: number, options: ProgramOptions][] = [
   [
-    'auto-instrumentations-node in CommonJS, beside undici\'s',
+    "auto-instrumentations-node in CommonJS, beside undici's",
     openaiScope,
     4,
     { file: inRepository('test/programs/otel-node/app.cjs'), requiredBefore: [auto] },
@@ -36,7 +36,7 @@ const programs: [name: string, scope: string, calls: number, options: ProgramOpt
     },
   ],
   [
-    'auto-instrumentations-node around openai 4, beside http\'s',
+    "auto-instrumentations-node around openai 4, beside http's",
     openaiScope,
     4,
     { file: inRepository('test/preload/openai-4.cjs'), requiredBefore: [auto] },

@@ -31,7 +31,10 @@ function project(): string {
   mkdirSync(join(directory, 'probe'));
   const own = join(directory, 'project');
   mkdirSync(own);
-  writeFileSync(join(own, 'package.json'), JSON.stringify({ name: 'p', version: '1.0.0', scripts: { hello: 'node a.js' } }));
+  writeFileSync(
+    join(own, 'package.json'),
+    JSON.stringify({ name: 'p', version: '1.0.0', scripts: { hello: 'node a.js' } }),
+  );
   writeFileSync(join(own, 'a.js'), 'console.log("hello")\n');
   writeFileSync(join(own, 'a.ts'), 'export const a: number = 1;\n');
   // A package with a command, as npx finds one.
@@ -44,7 +47,10 @@ function project(): string {
   return directory;
 }
 
-async function run(command: string[], options: { preload: boolean; input?: string; until?: string }): Promise<QuietRun> {
+async function run(
+  command: string[],
+  options: { preload: boolean; input?: string; until?: string },
+): Promise<QuietRun> {
   const directory = project();
   const [file = '', ...args] = command;
   const child = spawn(file, args, {
@@ -75,18 +81,29 @@ async function run(command: string[], options: { preload: boolean; input?: strin
     child.on('error', reject);
     child.on('close', resolve);
   });
-  const plain = (text: string): string => text.replaceAll(directory, '<dir>').replace(/\d{4}-\d\d-\d\dT[\w.-]+/g, '<time>');
+  const plain = (text: string): string =>
+    text.replaceAll(directory, '<dir>').replace(/\d{4}-\d\d-\d\dT[\w.-]+/g, '<time>');
   const seen = readdirSync(join(directory, 'probe')).flatMap(
     (name) => (JSON.parse(readFileSync(join(directory, 'probe', name), 'utf8')) as { seen: string[] }).seen,
   );
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((f) => !f.startsWith('probe'));
-  return { stdout: plain(stdout), stderr: plain(stderr), code, seen: seen.map(plain).sort(), files: files.map(plain).sort() };
+  return {
+    stdout: plain(stdout),
+    stderr: plain(stderr),
+    code,
+    seen: seen.map(plain).sort(),
+    files: files.map(plain).sort(),
+  };
 }
 
 const request = (id: number, method: string, params: object): string =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 const mcpInput =
-  request(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } }) +
+  request(1, 'initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 't', version: '1' },
+  }) +
   `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n` +
   request(2, 'tools/call', { name: 'weather', arguments: { city: 'Oslo' } });
 

@@ -33,9 +33,7 @@ export function startApplicationSpan(
 ): ApplicationSpan | undefined {
   const tracer = applicationTracer(version);
   if (!tracer) return undefined;
-  const context = start.parent
-    ? contextWithParent(start.context, start.parent)
-    : (start.context ?? ROOT_CONTEXT);
+  const context = start.parent ? contextWithParent(start.context, start.parent) : (start.context ?? ROOT_CONTEXT);
   const span = tracer.startSpan(
     start.name,
     {

@@ -83,7 +83,11 @@ function factsOf(part: Partial<CallSpanFacts> = {}): CallSpanFacts {
 }
 
 /** A whole call with one attempt. */
-function record(spans: ReturnType<typeof createCallSpans>, part: Partial<CallContext> = {}, parent?: TraceRef): TraceRef {
+function record(
+  spans: ReturnType<typeof createCallSpans>,
+  part: Partial<CallContext> = {},
+  parent?: TraceRef,
+): TraceRef {
   const handle = spans.start(startOf(part));
   const { trace: ids } = spans.settle(handle, { ...(parent ? { parent } : {}), attempts: [] });
   spans.end(handle, factsOf());
@@ -107,10 +111,14 @@ describe('with a provider of the application', () => {
       endTime: [1_767_312_001, 123_456_790],
       status: { code: 2, message: 'boom' },
       parentSpanContext: { spanId: parent.spanContext().spanId },
-      instrumentationScope: { name: 'orangebox', schemaUrl: 'https://opentelemetry.io/schemas/1.45.0' },
+      instrumentationScope: { name: 'orangebox', schemaUrl: SEMCONV_SCHEMA_URL },
     });
     expect(span?.spanContext()).toMatchObject({ traceId: ids.traceId, spanId: ids.spanId });
-    expect(ids).toMatchObject({ traceId: parent.spanContext().traceId, parentSpanId: parent.spanContext().spanId, sampled: true });
+    expect(ids).toMatchObject({
+      traceId: parent.spanContext().traceId,
+      parentSpanId: parent.spanContext().spanId,
+      sampled: true,
+    });
   });
 
   it('uses one that is registered after the recorder was made', () => {
@@ -189,7 +197,7 @@ describe('with a provider of the application', () => {
     }
   });
 
-  it('becomes an internal child of another instrumentation\'s span of the same call', () => {
+  it("becomes an internal child of another instrumentation's span of the same call", () => {
     const { exporter, tracer } = registerProvider();
     const { spans } = setUp();
     const theirs = tracer.startSpan('chat gpt-4o', {
@@ -211,7 +219,7 @@ describe('with a provider of the application', () => {
     expect(spans.start(startOf(under(tracer.startSpan('x', { attributes })))).nested).toBe(false);
   });
 
-  it('recognises the AI SDK\'s span, which names no operation', () => {
+  it("recognises the AI SDK's span, which names no operation", () => {
     const { tracer } = registerProvider();
     const { spans } = setUp();
     const attributes = { 'gen_ai.system': 'openai.chat', 'gen_ai.request.model': 'gpt-4o' };
@@ -279,7 +287,13 @@ describe('with a provider of the application', () => {
   });
 
   it('survives a provider that throws', () => {
-    const broken = { getTracer: () => ({ startSpan: () => { throw new Error('broken'); } }) };
+    const broken = {
+      getTracer: () => ({
+        startSpan: () => {
+          throw new Error('broken');
+        },
+      }),
+    };
     (globalThis as Record<symbol, unknown>)[API_GLOBAL] = { version: '1.9.0', trace: broken };
     const { spans, told } = setUp();
     const ids = record(spans);
@@ -321,36 +335,39 @@ describe('without a provider of the application', () => {
     expect((globalThis as Record<symbol, unknown>)[API_GLOBAL]).not.toHaveProperty('trace');
   });
 
-  it.each(['http/protobuf', 'http/json'])('exports by %s under the ids of the segment, and registers nothing', async (protocol) => {
-    receiver = await startOtlpReceiver();
-    const { spans, told } = setUp({
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-team=blue%20one',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
-      OTEL_SERVICE_NAME: 'shop',
-    });
-    const before = Object.keys((globalThis as Record<symbol, object>)[API_GLOBAL] ?? {});
-    const first = record(spans);
-    const second = record(spans, {}, first);
-    await spans.flush(10_000);
-    expect(told).toEqual([]);
-    const [a, b] = receiver.metadataSpans();
-    expect(a).toMatchObject({
-      ...{ traceId: first.traceId, spanId: first.spanId, parentSpanId: undefined },
-      name: 'chat gpt-4o',
-      kind: 3,
-      scope: 'orangebox',
-      schemaUrl: 'https://opentelemetry.io/schemas/1.45.0',
-      startUnixNano: String(startUnixNano),
-      endUnixNano: String(endUnixNano),
-      resource: { 'service.name': 'shop', 'deployment.environment': 'test' },
-    });
-    expect(a?.attributes).toEqual({ [ATTR.snapshotKey]: key, 'gen_ai.usage.input_tokens': 5 });
-    expect(b).toMatchObject({ traceId: first.traceId, parentSpanId: first.spanId, spanId: second.spanId });
-    expect(receiver.requests[0]?.headers).toMatchObject({ 'x-team': 'blue one' });
-    expect(Object.keys((globalThis as Record<symbol, object>)[API_GLOBAL] ?? {})).toEqual(before);
-  });
+  it.each(['http/protobuf', 'http/json'])(
+    'exports by %s under the ids of the segment, and registers nothing',
+    async (protocol) => {
+      receiver = await startOtlpReceiver();
+      const { spans, told } = setUp({
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+        OTEL_EXPORTER_OTLP_HEADERS: 'x-team=blue%20one',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
+        OTEL_SERVICE_NAME: 'shop',
+      });
+      const before = Object.keys((globalThis as Record<symbol, object>)[API_GLOBAL] ?? {});
+      const first = record(spans);
+      const second = record(spans, {}, first);
+      await spans.flush(10_000);
+      expect(told).toEqual([]);
+      const [a, b] = receiver.metadataSpans();
+      expect(a).toMatchObject({
+        ...{ traceId: first.traceId, spanId: first.spanId, parentSpanId: undefined },
+        name: 'chat gpt-4o',
+        kind: 3,
+        scope: 'orangebox',
+        schemaUrl: SEMCONV_SCHEMA_URL,
+        startUnixNano: String(startUnixNano),
+        endUnixNano: String(endUnixNano),
+        resource: { 'service.name': 'shop', 'deployment.environment': 'test' },
+      });
+      expect(a?.attributes).toEqual({ [ATTR.snapshotKey]: key, 'gen_ai.usage.input_tokens': 5 });
+      expect(b).toMatchObject({ traceId: first.traceId, parentSpanId: first.spanId, spanId: second.spanId });
+      expect(receiver.requests[0]?.headers).toMatchObject({ 'x-team': 'blue one' });
+      expect(Object.keys((globalThis as Record<symbol, object>)[API_GLOBAL] ?? {})).toEqual(before);
+    },
+  );
 
   it('exports under the mark of our own requests', async () => {
     receiver = await startOtlpReceiver();

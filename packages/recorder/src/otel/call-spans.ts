@@ -79,7 +79,10 @@ class OtelCallSpans implements CallSpans {
     return handle;
   }
 
-  settle(given: SpanHandle, options: { parent?: TraceRef; attempts: { startUnixNano: bigint; name: string }[] }): SettledSpans {
+  settle(
+    given: SpanHandle,
+    options: { parent?: TraceRef; attempts: { startUnixNano: bigint; name: string }[] },
+  ): SettledSpans {
     const handle = given as Handle;
     if (!handle.settled && handle.start) {
       const { start } = handle;
@@ -241,7 +244,10 @@ class OtelCallSpans implements CallSpans {
     try {
       work();
     } catch (error) {
-      this.#reporter.warn('span_provider', `an OpenTelemetry provider failed (${messageOf(error)}); spans may be missing`);
+      this.#reporter.warn(
+        'span_provider',
+        `an OpenTelemetry provider failed (${messageOf(error)}); spans may be missing`,
+      );
     }
   }
 }
@@ -260,4 +266,3 @@ function toolParent(tool: ToolSpanStart): ParentIds | undefined {
   }
   return tool.ids === undefined && tool.context ? parentIds(tool.context) : undefined;
 }
-

@@ -46,7 +46,11 @@ function partsOf(message: Message): Part[] {
   if (message.refusal !== undefined) parts.push({ type: 'text', content: message.refusal });
   for (const call of message.toolCalls ?? []) parts.push(toolCallPart(call));
   for (const { type, name, sizeBytes } of message.attachments ?? []) {
-    parts.push({ type, ...(name === undefined ? {} : { name }), ...(sizeBytes === undefined ? {} : { size: sizeBytes }) });
+    parts.push({
+      type,
+      ...(name === undefined ? {} : { name }),
+      ...(sizeBytes === undefined ? {} : { size: sizeBytes }),
+    });
   }
   return parts;
 }

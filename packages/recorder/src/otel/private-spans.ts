@@ -66,7 +66,10 @@ export function createPrivateSpans(
       if (!loaded) return;
       const leftMs = Math.max(deadline - Date.now(), 1);
       // A refused or late export is the exporter's to tell (through the API's `diag`); the program must not notice.
-      await within(leftMs, hidden(() => loaded.flush(leftMs)).catch(() => undefined));
+      await within(
+        leftMs,
+        hidden(() => loaded.flush(leftMs)).catch(() => undefined),
+      );
     },
   };
 }

@@ -26,11 +26,16 @@ it.each([
   if (sampler) process.env['OTEL_TRACES_SAMPLER'] = sampler;
   if (argument) process.env['OTEL_TRACES_SAMPLER_ARG'] = argument;
   const decide = samplingDecision(sampler, argument);
-  const sdk = (new BasicTracerProvider() as unknown as { _tracerOptions: { sampler: SdkSampler } })._tracerOptions.sampler;
+  const sdk = (new BasicTracerProvider() as unknown as { _tracerOptions: { sampler: SdkSampler } })._tracerOptions
+    .sampler;
   for (const parentSampled of [undefined, true, false]) {
     for (let i = 0; i < 50; i++) {
       const traceId = randomHex(16);
-      const parent = { traceId, spanId: randomHex(8), traceFlags: parentSampled ? TraceFlags.SAMPLED : TraceFlags.NONE };
+      const parent = {
+        traceId,
+        spanId: randomHex(8),
+        traceFlags: parentSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+      };
       const context = parentSampled === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
       const expected = sdk.shouldSample(context, traceId, 'chat', 2, {}, []).decision;
       expect(decide(traceId, parentSampled)).toBe(expected === SamplingDecision.RECORD_AND_SAMPLED);

@@ -66,7 +66,9 @@ function snapshot(part: Partial<Snapshot> = {}): Snapshot {
   };
 }
 
-function views(part: { call?: Partial<CallView>; request?: Partial<RequestView>; response?: Partial<ResponseView> } = {}): CallViews {
+function views(
+  part: { call?: Partial<CallView>; request?: Partial<RequestView>; response?: Partial<ResponseView> } = {},
+): CallViews {
   return {
     call: {
       operation: 'chat',
@@ -90,7 +92,9 @@ function views(part: { call?: Partial<CallView>; request?: Partial<RequestView>;
   };
 }
 
-const facts = (input: { snapshot?: Partial<Snapshot>; views?: CallViews; nested?: boolean; attemptSpanIds?: string[] } = {}) =>
+const facts = (
+  input: { snapshot?: Partial<Snapshot>; views?: CallViews; nested?: boolean; attemptSpanIds?: string[] } = {},
+) =>
   callSpanFacts(
     {
       snapshot: snapshot(input.snapshot),
@@ -216,17 +220,23 @@ it.each([
     'ECONNREFUSED',
   ],
   [
-    { error: { stage: 'response_body', type: 'AbortError', message: 'aborted' }, exchanges: [exchange({ ending: 'caller_abort' })] },
+    {
+      error: { stage: 'response_body', type: 'AbortError', message: 'aborted' },
+      exchanges: [exchange({ ending: 'caller_abort' })],
+    },
     {},
     'AbortError',
   ],
   [{ exchanges: [exchange({ ending: 'cut' })] }, {}, 'cut'],
   [{}, { error: { type: 'server_error', message: 'boom' } }, 'server_error'],
-] as [Partial<Snapshot>, Partial<ResponseView>, string][])('marks a failed call as an error (%#)', (part, answer, type) => {
-  const failed = facts({ snapshot: part, views: views({ response: answer }) });
-  expect(failed.attributes['error.type']).toBe(type);
-  expect(failed.status.code).toBe('error');
-});
+] as [Partial<Snapshot>, Partial<ResponseView>, string][])(
+  'marks a failed call as an error (%#)',
+  (part, answer, type) => {
+    const failed = facts({ snapshot: part, views: views({ response: answer }) });
+    expect(failed.attributes['error.type']).toBe(type);
+    expect(failed.status.code).toBe('error');
+  },
+);
 
 it('does not call it an error when the program stops reading', () => {
   const { attributes, status } = facts({ snapshot: { exchanges: [exchange({ ending: 'caller_stopped_reading' })] } });
@@ -293,7 +303,10 @@ it('puts message content on the span in the shapes of the conventions, when aske
 });
 
 it('puts no content on the span unless asked', () => {
-  const text = JSON.stringify(facts({ views: views({ request: { messages: [{ role: 'user', text: 'secret plan' }] } }) }), bigints);
+  const text = JSON.stringify(
+    facts({ views: views({ request: { messages: [{ role: 'user', text: 'secret plan' }] } }) }),
+    bigints,
+  );
   expect(text).not.toContain('secret plan');
 });
 

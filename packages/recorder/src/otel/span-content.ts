@@ -126,7 +126,9 @@ export function toolSpanFacts(input: ToolContentInput, options: SpanContentOptio
       ...(snapshot.session ? { [GEN_AI.conversationId]: snapshot.session.id } : {}),
       ...agentAttributes(snapshot),
       ...(failure ? { [HTTP_ATTR.errorType]: failure.type } : {}),
-      ...(options.captureContent && tool?.arguments !== undefined ? { [GEN_AI.toolCallArguments]: tool.arguments } : {}),
+      ...(options.captureContent && tool?.arguments !== undefined
+        ? { [GEN_AI.toolCallArguments]: tool.arguments }
+        : {}),
       ...(options.captureContent && tool?.result !== undefined ? { [GEN_AI.toolCallResult]: tool.result } : {}),
     },
     status: statusOf(failure),

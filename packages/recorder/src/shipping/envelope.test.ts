@@ -67,17 +67,20 @@ function reference(part: PayloadPart): Uint8Array {
   return ProtobufTraceSerializer.serializeRequest([span] as unknown as Spans) ?? new Uint8Array();
 }
 
-it.each([0, 1, 127, 128, 20_000, 3_000_000])('reads as what OpenTelemetry itself would write, with %i bytes', (size) => {
-  const part = partOf(randomBytes(size));
-  const own = decodeSpans(Buffer.concat(encodeEnvelope(item, part, 'shop')), 'application/x-protobuf');
-  const theirs = decodeSpans(Buffer.from(reference(part)), 'application/x-protobuf');
-  for (const [span] of [own, theirs]) {
-    const attributes = span?.events[0]?.attributes ?? {};
-    expect(Buffer.from(part.bytes).equals(attributes['orangebox.snapshot.body'] as Buffer)).toBe(true);
-    delete attributes['orangebox.snapshot.body'];
-  }
-  expect(own).toEqual(theirs);
-});
+it.each([0, 1, 127, 128, 20_000, 3_000_000])(
+  'reads as what OpenTelemetry itself would write, with %i bytes',
+  (size) => {
+    const part = partOf(randomBytes(size));
+    const own = decodeSpans(Buffer.concat(encodeEnvelope(item, part, 'shop')), 'application/x-protobuf');
+    const theirs = decodeSpans(Buffer.from(reference(part)), 'application/x-protobuf');
+    for (const [span] of [own, theirs]) {
+      const attributes = span?.events[0]?.attributes ?? {};
+      expect(Buffer.from(part.bytes).equals(attributes['orangebox.snapshot.body'] as Buffer)).toBe(true);
+      delete attributes['orangebox.snapshot.body'];
+    }
+    expect(own).toEqual(theirs);
+  },
+);
 
 it('does not copy the body', () => {
   const bytes = randomBytes(1000);

@@ -16,7 +16,11 @@ async function setUp(behave?: Behaviour, limits: Partial<ShipperLimits> = {}, he
   return { receiver, ...shipperTo(receiver.url, limits, headers) };
 }
 
-function shipperTo(endpoint: string, limits: Partial<ShipperLimits> = {}, endpointHeaders: Record<string, string> = {}) {
+function shipperTo(
+  endpoint: string,
+  limits: Partial<ShipperLimits> = {},
+  endpointHeaders: Record<string, string> = {},
+) {
   const acknowledged: string[] = [];
   const reports: string[] = [];
   const shipper = createShipper(
@@ -82,7 +86,11 @@ it('sends a snapshot as a twin of its span whose event gunzips to the very bytes
 });
 
 it('sends the configured headers', async () => {
-  const { receiver, shipper } = await setUp(undefined, {}, { Authorization: 'Bearer a b', 'x-tenant': 'ü'.normalize() });
+  const { receiver, shipper } = await setUp(
+    undefined,
+    {},
+    { Authorization: 'Bearer a b', 'x-tenant': 'ü'.normalize() },
+  );
   shipper.offer(smallItem());
   await shipper.flush(5000);
   expect(receiver.requests[0]?.headers['authorization']).toBe('Bearer a b');
@@ -148,9 +156,12 @@ it('waits as long as Retry-After says', async () => {
 });
 
 it.each([400, 413])('gives up a payload that is answered %i, and sends the others', async (status) => {
-  const { receiver, shipper, acknowledged, reports } = await setUp(({ number }) => ({ status: number === 1 ? status : 200 }), {
-    concurrency: 1,
-  });
+  const { receiver, shipper, acknowledged, reports } = await setUp(
+    ({ number }) => ({ status: number === 1 ? status : 200 }),
+    {
+      concurrency: 1,
+    },
+  );
   const items = [smallItem(), smallItem()];
   for (const item of items) shipper.offer(item);
   await shipper.flush(5000);
@@ -204,7 +215,10 @@ it('does not let a payload that always fails block the others, and gives it up',
 it('does not follow a redirect', async () => {
   const other = await startOtlpReceiver();
   receivers.push(other);
-  const { receiver, shipper, reports } = await setUp(() => ({ status: 307, headers: { location: `${other.url}/v1/traces` } }));
+  const { receiver, shipper, reports } = await setUp(() => ({
+    status: 307,
+    headers: { location: `${other.url}/v1/traces` },
+  }));
   shipper.offer(smallItem());
   await shipper.flush(3000);
   expect(receiver.requests.length).toBeGreaterThan(0);
@@ -239,7 +253,9 @@ it('survives an unknown host', async () => {
 });
 
 it('tries again when the connection is cut in mid-request', async () => {
-  const { receiver, shipper, acknowledged } = await setUp(({ number }) => (number === 1 ? { closeAfterBytes: 1000 } : {}));
+  const { receiver, shipper, acknowledged } = await setUp(({ number }) =>
+    number === 1 ? { closeAfterBytes: 1000 } : {},
+  );
   const item = itemOf(Buffer.from(JSON.stringify(randomBytes(200_000).toString('base64'))));
   shipper.offer(item);
   await receiver.until(() => receiver.payloads().length === 1);
@@ -269,12 +285,15 @@ it('reads a snapshot again for each try instead of holding it', async () => {
 it('bounds the sends and the bytes that are under way', async () => {
   let open = 0;
   let most = 0;
-  const { receiver, shipper } = await setUp(() => {
-    open++;
-    most = Math.max(most, open);
-    setTimeout(() => open--, 15);
-    return { delayMs: 20 };
-  }, { concurrency: 8, bytesInFlight: 250_000 });
+  const { receiver, shipper } = await setUp(
+    () => {
+      open++;
+      most = Math.max(most, open);
+      setTimeout(() => open--, 15);
+      return { delayMs: 20 };
+    },
+    { concurrency: 8, bytesInFlight: 250_000 },
+  );
   for (let i = 0; i < 10; i++) shipper.offer(itemOf(Buffer.from(JSON.stringify('x'.repeat(100_000)))));
   expect(shipper.stats().inFlightBytes).toBeLessThanOrEqual(250_000);
   await receiver.until(() => receiver.requests.length === 10);

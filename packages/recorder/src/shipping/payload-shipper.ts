@@ -164,7 +164,10 @@ class PayloadShipper implements Shipper {
       await this.#ship(waiting);
     } catch (error) {
       // The segment is gone or can't be read: nothing that another try would change.
-      this.#giveUp('payload_lost', `a recording can't be read back (${error instanceof Error ? error.message : 'unknown'})`);
+      this.#giveUp(
+        'payload_lost',
+        `a recording can't be read back (${error instanceof Error ? error.message : 'unknown'})`,
+      );
     }
     this.#sending--;
     this.#bytesInFlight -= waiting.item.sizeBytes;
@@ -212,7 +215,10 @@ class PayloadShipper implements Shipper {
     }
     this.#lastError = outcome.reason;
     if (outcome.kind === 'refused') {
-      this.#giveUp('payload_refused', `the payload endpoint refused a recording (${outcome.reason}); it stays on this machine`);
+      this.#giveUp(
+        'payload_refused',
+        `the payload endpoint refused a recording (${outcome.reason}); it stays on this machine`,
+      );
       return;
     }
     this.#flushFailures++;

@@ -34,7 +34,9 @@ const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407
 /** Makes a transport. Sockets never keep the program alive. `timeoutMs` bounds silence on the wire, not the whole send. */
 export function createTransport(url: URL, headers: Record<string, string>, timeoutMs: number): Transport {
   const secure = url.protocol === 'https:';
-  const agent = secure ? new HttpsAgent({ keepAlive: true, maxSockets: 8 }) : new HttpAgent({ keepAlive: true, maxSockets: 8 });
+  const agent = secure
+    ? new HttpsAgent({ keepAlive: true, maxSockets: 8 })
+    : new HttpAgent({ keepAlive: true, maxSockets: 8 });
   const post = secure ? httpsRequest : httpRequest;
   const abandoning = new Set<() => void>();
 
@@ -111,7 +113,8 @@ function outcomeOf(response: IncomingMessage, answer: Uint8Array): SendOutcome {
   const reason = `status ${status}`;
   if (status >= 200 && status < 300) return { kind: 'accepted', answer };
   // A redirect could take recordings to a host that nobody named.
-  if (status >= 300 && status < 400) return { kind: 'misconfigured', reason: `${reason}, a redirect, which is not followed` };
+  if (status >= 300 && status < 400)
+    return { kind: 'misconfigured', reason: `${reason}, a redirect, which is not followed` };
   if (MISCONFIGURED.has(status)) return { kind: 'misconfigured', reason };
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
     const retryAfterMs = parseRetryAfter(response.headers['retry-after']);
