@@ -1,9 +1,9 @@
 /**
  * `ORANGEBOX_INCLUDE` and `ORANGEBOX_EXCLUDE`: comma-separated URL patterns.
  *
- * A pattern is text in which `*` stands for any run of characters. With a scheme (`http://…`) it must match the whole
- * absolute URL without query and fragment; without one it must match host, port and path. A pattern without a `/` is a
- * host: it matches with any port and any path. Case does not matter in the host.
+ * A pattern is `[scheme://]host[:port][/path]` in which `*` stands for any run of characters, and it must match the whole
+ * URL without user info, query and fragment. What it leaves out matches anything: scheme, port, path. `*` alone matches
+ * every URL. Case does not matter in scheme and host.
  */
 
 /** What the patterns say about a URL: `undefined` leaves it to recognition by protocol. */
@@ -39,8 +39,8 @@ function parsePatterns(
   text: string | undefined,
   variable: string,
   warn: (message: string) => void,
-): RegExp[] {
-  const patterns: RegExp[] = [];
+): Pattern[] {
+  const patterns: Pattern[] = [];
   for (const part of (text ?? '').split(',')) {
     const pattern = part.trim();
     if (pattern === '') continue;
@@ -57,25 +57,55 @@ function parsePatterns(
   return patterns;
 }
 
-function compile(pattern: string): RegExp {
-  if (pattern === '*') return /^/;
-  const hasScheme = /^[a-z*][a-z*+.-]*:\/\//i.test(pattern);
-  const rest = hasScheme ? pattern.slice(pattern.indexOf('://') + 3) : pattern;
-  const slash = rest.indexOf('/');
-  const host = slash < 0 ? rest : rest.slice(0, slash);
-  const path = slash < 0 ? undefined : rest.slice(slash);
-  const scheme = hasScheme ? wild(pattern.slice(0, pattern.indexOf('://')).toLowerCase()) : '[a-z]+';
-  const anyPort = /:[\d*]+$/.test(host) ? '' : '(?::\\d+)?';
-  const tail = path === undefined ? '(?:/.*)?' : wild(path);
-  return new RegExp(`^${scheme}://${wild(host.toLowerCase())}${path === undefined ? anyPort : anyPort}${tail}$`, 's');
+/** Tells whether a URL, cleaned by {@link bareUrl}, matches. */
+interface Pattern {
+  test(bare: string): boolean;
 }
 
-/** Escapes all but `*`; runs of `*` become one, so that matching stays linear in practice. */
-function wild(text: string): string {
-  return text
-    .split(/\*+/)
-    .map((literal) => literal.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
-    .join('.*');
+function compile(pattern: string): Pattern {
+  if (pattern === '*') return { test: () => true };
+  const scheme = pattern.indexOf('://');
+  const rest = scheme < 0 ? pattern : pattern.slice(scheme + 3);
+  const slash = rest.indexOf('/');
+  const host = (slash < 0 ? rest : rest.slice(0, slash)).toLowerCase();
+  const path = slash < 0 ? '*' : rest.slice(slash);
+  const schemeGlob = scheme < 0 ? '*' : pattern.slice(0, scheme).toLowerCase();
+  const hasPort = /:[\d*]+$/.test(host);
+  return {
+    test(bare) {
+      const at = bare.indexOf('://');
+      if (at < 0) return false;
+      const start = bare.indexOf('/', at + 3);
+      const authority = bare.slice(at + 3, start);
+      return (
+        matches(schemeGlob, bare.slice(0, at)) &&
+        (matches(host, authority) || (!hasPort && matches(host, authority.replace(/:\d+$/, '')))) &&
+        matches(path, bare.slice(start))
+      );
+    },
+  };
+}
+
+/** Glob matching with `*` only; goes back to the last star alone, so that it takes no more than pattern times text. */
+function matches(glob: string, text: string): boolean {
+  let g = 0;
+  let t = 0;
+  let star = -1;
+  let mark = 0;
+  while (t < text.length) {
+    if (glob[g] === '*') {
+      star = g++;
+      mark = t;
+    } else if (g < glob.length && glob[g] === text[t]) {
+      g++;
+      t++;
+    } else if (star >= 0) {
+      g = star + 1;
+      t = ++mark;
+    } else return false;
+  }
+  while (glob[g] === '*') g++;
+  return g === glob.length;
 }
 
 /** The URL without user info, query and fragment; scheme and host in lower case. */
