@@ -43,7 +43,11 @@ const equal = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 function originalOutcome(line) {
   if (line.error !== undefined) return { error: line.error };
   const { value } = line;
-  if (value.events !== undefined) return { events: value.events, ...(value.error && { error: value.error }) };
+  if (value.events !== undefined) {
+    // A stream that failed before its first event is a failed call.
+    if (value.error !== undefined && value.events.length === 0) return { error: value.error };
+    return { events: value.events, ...(value.error && { error: value.error }) };
+  }
   return { result: value.result };
 }
 
