@@ -42,7 +42,10 @@ const shared = (directory, outDir) => ({
 /** Workspace packages as part of the output; what several chunks use goes into one more, since each file costs at load. */
 const selfContained = (packages) => ({
   alias: sourceAlias(packages),
-  deps: { alwaysBundle: packages.map((p) => `@orangebox/${p}`), neverBundle: [/^node:/, /^@opentelemetry\//, /^@bufbuild\//] },
+  deps: {
+    alwaysBundle: packages.map((p) => `@orangebox/${p}`),
+    neverBundle: [/^node:/, /^@opentelemetry\//, /^@bufbuild\//],
+  },
   outputOptions: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] } },
 });
 

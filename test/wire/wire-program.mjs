@@ -174,7 +174,10 @@ const clientsOfMocks = {
     const [{ http: on, HttpResponse, passthrough }, { setupServer }] = [await load('msw'), await load('msw/node')];
     const server = setupServer(on.post(url, () => (pass ? passthrough() : new HttpResponse(made))));
     server.listen({ onUnhandledRequest: 'bypass' });
-    const results = [await nodeRequest(http.request), await shown(await fetch(url, { method: 'POST', body: json, headers }))];
+    const results = [
+      await nodeRequest(http.request),
+      await shown(await fetch(url, { method: 'POST', body: json, headers })),
+    ];
     server.close();
     return results;
   },

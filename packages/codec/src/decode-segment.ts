@@ -168,8 +168,7 @@ class FrameReader {
       else if (frame === 'passed') {
         end.frames++;
         end.closed = false;
-      }
-      else if (frame === 'misshapen') this.#damage(offset - size, offset);
+      } else if (frame === 'misshapen') this.#damage(offset - size, offset);
       else {
         end.frames++;
         end.closed = frame.record.type === 'segmentEnd';

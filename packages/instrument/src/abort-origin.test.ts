@@ -10,14 +10,34 @@ const frames = (...list: [file: string, fn?: string][]): { file: string; fn: str
 describe('who aborted', () => {
   it.each([
     ['the program, by a signal', 'caller_abort', frames([UNDICI], [SIGNAL], ['/app/main.js'])],
-    ['the program, through an SDK that hands it on', 'caller_abort', frames([UNDICI], [SIGNAL], [SDK], [SIGNAL], ['/app/main.js'])],
+    [
+      'the program, through an SDK that hands it on',
+      'caller_abort',
+      frames([UNDICI], [SIGNAL], [SDK], [SIGNAL], ['/app/main.js']),
+    ],
     ['a timer of the program', 'caller_abort', frames([UNDICI], [SIGNAL], ['/app/main.js'], ['node:internal/timers'])],
     ['a timer of the SDK', 'timeout', frames([UNDICI], [SIGNAL], [SDK], ['node:internal/timers'])],
-    ['a loop over an SDK stream that was left', 'caller_stopped_reading', frames([UNDICI], [SIGNAL], ['file:///app/node_modules/openai/core/streaming.mjs', 'iterator'])],
-    ['the same in a bundle', 'caller_stopped_reading', frames([UNDICI], [SIGNAL], ['/app/bundle.js', 'Stream.iterator'])],
-    ['a cancelled web stream', 'caller_stopped_reading', frames([UNDICI], ['node:internal/webstreams/readablestream'], ['/app/main.js'])],
+    [
+      'a loop over an SDK stream that was left',
+      'caller_stopped_reading',
+      frames([UNDICI], [SIGNAL], ['file:///app/node_modules/openai/core/streaming.mjs', 'iterator']),
+    ],
+    [
+      'the same in a bundle',
+      'caller_stopped_reading',
+      frames([UNDICI], [SIGNAL], ['/app/bundle.js', 'Stream.iterator']),
+    ],
+    [
+      'a cancelled web stream',
+      'caller_stopped_reading',
+      frames([UNDICI], ['node:internal/webstreams/readablestream'], ['/app/main.js']),
+    ],
     ['a destroyed stream', 'caller_stopped_reading', frames(['node:internal/streams/destroy'], ['/app/main.js'])],
-    ['a signal that destroys a stream', 'caller_abort', frames(['node:internal/streams/destroy'], [UNDICI], [SIGNAL], ['/app/main.js'])],
+    [
+      'a signal that destroys a stream',
+      'caller_abort',
+      frames(['node:internal/streams/destroy'], [UNDICI], [SIGNAL], ['/app/main.js']),
+    ],
     ['nobody that shows', 'caller_abort', frames()],
   ] as const)('%s', (_name, expected, stack) => {
     expect(abortOrigin(stack)).toBe(expected);

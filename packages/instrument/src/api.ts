@@ -118,8 +118,7 @@ function traceOf(
   context: ReturnType<Runtime['scopes']['context']>,
 ): { traceId: string; spanId: string; parentSpanId?: string } {
   const spanId = randomSpanId();
-  const parent =
-    spanContextOf(context.otelContext) ?? context.parent ?? context.inbound ?? runtime.traceHere();
+  const parent = spanContextOf(context.otelContext) ?? context.parent ?? context.inbound ?? runtime.traceHere();
   if (parent === undefined) return { traceId: randomTraceId(), spanId };
   const { traceId, spanId: parentSpanId } = parent;
   return { traceId, spanId, ...(parentSpanId === undefined ? {} : { parentSpanId }) };

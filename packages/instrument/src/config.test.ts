@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { readInstrumentConfig } from './config.ts';
 import { createFaults } from './faults.ts';
 
-const read = (env: { [name: string]: string }): { config: ReturnType<typeof readInstrumentConfig>; lines: string[] } => {
+const read = (env: {
+  [name: string]: string;
+}): { config: ReturnType<typeof readInstrumentConfig>; lines: string[] } => {
   const lines: string[] = [];
   return { config: readInstrumentConfig(env, (line) => lines.push(line)), lines };
 };
@@ -47,7 +49,11 @@ describe('faults', () => {
     const faults = createFaults(() => {
       throw new Error('closed');
     });
-    const hostile = { toString: () => { throw new Error('no'); } };
+    const hostile = {
+      toString: () => {
+        throw new Error('no');
+      },
+    };
     expect(() => faults.note('x', hostile)).not.toThrow();
   });
 });

@@ -99,7 +99,9 @@ describe('the active OpenTelemetry context', () => {
     spanContext: () => ({ traceId: digit.repeat(32), spanId: digit.repeat(16), traceFlags: 1 }),
   });
   const activeIds = (index: number): unknown =>
-    (sink.exchanges[index]?.start.context.otelContext?.getValue(SPAN) as { spanContext: () => unknown } | undefined)?.spanContext();
+    (
+      sink.exchanges[index]?.start.context.otelContext?.getValue(SPAN) as { spanContext: () => unknown } | undefined
+    )?.spanContext();
 
   it('is taken where the request is made', async () => {
     const api = registerApi();

@@ -57,12 +57,7 @@ export class ExchangeTap {
   readonly #doubts: Set<Doubt>;
   #first: Uint8Array = NO_BYTES;
 
-  constructor(
-    host: ExchangeHost,
-    start: WireExchangeStart,
-    doubts: Doubt[] = [],
-    since: Instant = instant(),
-  ) {
+  constructor(host: ExchangeHost, start: WireExchangeStart, doubts: Doubt[] = [], since: Instant = instant()) {
     this.#host = host;
     this.#start = start;
     this.#since = since;
@@ -82,11 +77,7 @@ export class ExchangeTap {
     return this.connected ? 'request' : 'connect';
   }
 
-  requestHead(
-    headers: HeaderList,
-    derived: number[] = [],
-    peer?: { address: string; port: number },
-  ): void {
+  requestHead(headers: HeaderList, derived: number[] = [], peer?: { address: string; port: number }): void {
     this.#emit((sink) => sink.requestHead(headers, derived, peer));
   }
 

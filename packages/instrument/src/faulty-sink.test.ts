@@ -66,7 +66,12 @@ it('a recorder that throws everywhere changes nothing', async () => {
 
 it('a recorder that opens nothing is asked for nothing more', async () => {
   const sink = createMemorySink();
-  install(() => ({ ...sink, open: () => { throw new Error('full'); } }));
+  install(() => ({
+    ...sink,
+    open: () => {
+      throw new Error('full');
+    },
+  }));
   expect(await call()).toBe('{"fine":true}');
   expect(runtime?.faults).toEqual({ 'opening an exchange': 1 });
 });

@@ -18,8 +18,6 @@ export class HostCounts {
 
   /** The hosts, most requests first. */
   list(): { host: string; count: number }[] {
-    return [...this.#counts]
-      .map(([host, count]) => ({ host, count }))
-      .sort((a, b) => b.count - a.count);
+    return [...this.#counts].map(([host, count]) => ({ host, count })).sort((a, b) => b.count - a.count);
   }
 }

@@ -74,8 +74,7 @@ export class HttpResponse {
     const dumped = (this.#message as unknown as { _dumped?: boolean })._dumped === true;
     const length = this.#message.headers['content-length'];
     const { statusCode = 0 } = this.#message;
-    const bodyless =
-      length === '0' || statusCode === 204 || statusCode === 304 || this.#request.method === 'HEAD';
+    const bodyless = length === '0' || statusCode === 204 || statusCode === 304 || this.#request.method === 'HEAD';
     return dumped && !bodyless;
   }
 

@@ -55,8 +55,7 @@ async function closed(request: ClientRequest): Promise<{ error?: NodeJS.ErrnoExc
   return result;
 }
 
-const ends = (): string[] =>
-  sink.exchanges.map((e) => e.ends.map((end) => `${end.ending}/${end.stage}`).join(' and '));
+const ends = (): string[] => sink.exchanges.map((e) => e.ends.map((end) => `${end.ending}/${end.stage}`).join(' and '));
 
 describe('endings over http', () => {
   it('a refused connection', async () => {

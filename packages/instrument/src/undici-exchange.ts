@@ -65,7 +65,9 @@ export class UndiciExchange {
     ];
     void (tapMethod(request, 'onUpgrade', onUpgrade) || tapMethod(request, 'onRequestUpgrade', onUpgrade));
     if (found.includes(false)) {
-      host.warn('this version of undici lacks a request method that the recorder needs; its requests may be recorded in part');
+      host.warn(
+        'this version of undici lacks a request method that the recorder needs; its requests may be recorded in part',
+      );
     }
   }
 

@@ -3,14 +3,7 @@ import type { HeaderList } from '@orangebox/schema';
 import { headerValue } from './header-text.ts';
 
 /** Methods for which undici sends `content-length: 0` when there is no body. */
-const EXPECTS_PAYLOAD: ReadonlySet<string> = new Set([
-  'PUT',
-  'POST',
-  'PATCH',
-  'QUERY',
-  'PROPFIND',
-  'PROPPATCH',
-]);
+const EXPECTS_PAYLOAD: ReadonlySet<string> = new Set(['PUT', 'POST', 'PATCH', 'QUERY', 'PROPFIND', 'PROPPATCH']);
 
 /** The members of undici's request object that are read here. */
 export interface UndiciBody {

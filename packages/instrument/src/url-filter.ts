@@ -35,11 +35,7 @@ export function createUrlFilter(
   };
 }
 
-function parsePatterns(
-  text: string | undefined,
-  variable: string,
-  warn: (message: string) => void,
-): Pattern[] {
+function parsePatterns(text: string | undefined, variable: string, warn: (message: string) => void): Pattern[] {
   const patterns: Pattern[] = [];
   for (const part of (text ?? '').split(',')) {
     const pattern = part.trim();

@@ -64,7 +64,13 @@ async function measure(kind, level, timesHotPath) {
     exchange.requestHead(requestHeaders, []);
     exchange.requestChunk(request, 1000);
     exchange.requestEnd(2000);
-    exchange.responseHead({ status: 200, statusText: 'OK', headers: responseHeaders, atNano: 3000, delivery: 2 * i + 1 });
+    exchange.responseHead({
+      status: 200,
+      statusText: 'OK',
+      headers: responseHeaders,
+      atNano: 3000,
+      delivery: 2 * i + 1,
+    });
     chunks.forEach((chunk, n) => exchange.responseChunk(chunk, 4000 + n, 2 * i + 2));
     exchange.end({ ending: 'complete', stage: 'done' }, 5000);
     if (begun) {
@@ -88,7 +94,9 @@ try {
   for (const kind of Object.keys(answers)) {
     const [idle, all] = [await measure(kind, 'off', false), await measure(kind, 'full', false)];
     const [nothing, hot] = [await measure(kind, 'off', true), await measure(kind, 'full', true)];
-    console.log(`${kind}: ${(hot - nothing).toFixed(3)} ms on the program's path, ${(all - idle).toFixed(3)} ms in all`);
+    console.log(
+      `${kind}: ${(hot - nothing).toFixed(3)} ms on the program's path, ${(all - idle).toFixed(3)} ms in all`,
+    );
   }
 } finally {
   rmSync(dir, { recursive: true, force: true });

@@ -139,6 +139,38 @@ describe('secrets', () => {
     expect(snapshot.digest).toBe(records.calls[0]?.digest);
   });
 
+  it('are replaced in the names and tags that a program gives', () => {
+    const secret = 'a-long-secret-of-the-environment';
+    const box = start({ SOME_TOKEN: secret });
+    const session = { id: `s ${secret}`, userId: secret, metadata: { tag: [secret] } };
+    const scope = [{ kind: 'agent' as const, name: `agent ${secret}`, id: '1' }];
+    play(box.recorder, { context: { session, scope } });
+    const records = box.finish();
+    for (const path of segmentPaths(box.dir)) expect(readFileSync(path, 'latin1')).not.toContain(secret);
+    const snapshot = snapshotOf(records, records.calls[0]);
+    expect(snapshot.metadata).toEqual({ tag: [expect.stringMatching(/^\{\{secret:/)] });
+    expect(snapshot.redactions.map((r) => r.where)).toContain('metadata');
+  });
+
+  it('are replaced in what a stream spells letter by letter, outside of its bytes', () => {
+    const secret = 'a-long-secret-of-the-environment';
+    const env = { SOME_TOKEN: secret, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' };
+    const box = start(env);
+    const deltas = [...secret].map(
+      (content) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
+    );
+    play(box.recorder, {
+      requestChunks: [chatRequest([{ role: 'user', content: 'spell' }], { stream: true })],
+      responseHeaders: [['content-type', 'text/event-stream']],
+      responseChunks: [...deltas, 'data: [DONE]\n\n'].map(bytes),
+    });
+    const records = box.finish();
+    const spans = JSON.stringify(records.calls[0]?.spans);
+    expect(spans).not.toContain(secret);
+    expect(spans).toContain('{{secret:');
+    expect(records.calls[0]?.fidelity).toEqual({ level: 'exact' });
+  });
+
   it('are searched in compressed bodies, which stay as received where clean', async () => {
     const secret = 'a-long-secret-of-the-environment';
     const box = start({ SOME_TOKEN: secret });
