@@ -4,8 +4,8 @@
  * calls without an index or all with the same one, whole messages instead of deltas).
  */
 import type { Json, JsonObject, Message, ResponseView, ToolCall } from '@orangebox/schema';
-import { arrayOf, filledOf, isObject, objectsOf, stringOf, textOrJson } from './json.ts';
-import { fillContent, readContent, type ContentParts } from './message.ts';
+import { arrayOf, filledOf, isObject, objectOf, objectsOf, stringOf, textOrJson } from './json.ts';
+import { fillContent, isFilled, readContent, type ContentParts } from './message.ts';
 
 const DELTA_SHOWN = new Set([
   'role',
@@ -84,7 +84,7 @@ function addDelta(choice: PendingChoice, delta: JsonObject): void {
   const refusal = filledOf(delta['refusal']);
   if (refusal !== undefined) choice.content.refusal.push(refusal);
   for (const call of objectsOf(delta['tool_calls'])) addCall(choice, call);
-  if (isObject(delta['function_call'])) {
+  if (isFilled(delta['function_call'])) {
     addCall(choice, { index: 'function_call', function: delta['function_call'] });
   }
   for (const key of Object.keys(delta)) {
@@ -96,13 +96,14 @@ function addDelta(choice: PendingChoice, delta: JsonObject): void {
 }
 
 function addCall(choice: PendingChoice, source: JsonObject): void {
-  const fn = isObject(source['custom']) ? source['custom'] : isObject(source['function']) ? source['function'] : {};
+  const custom = isFilled(source['custom']);
+  const fn = objectOf(custom ? source['custom'] : source['function']);
   const id = filledOf(source['id']);
   const name = filledOf(fn['name']);
   const index = source['index'];
   let call = findCall(choice.calls, index, id, name);
   if (!call) {
-    call = { index, name: '', arguments: '', type: isObject(source['custom']) ? 'custom' : 'function' };
+    call = { index, name: '', arguments: '', type: custom ? 'custom' : 'function' };
     choice.calls.push(call);
   }
   if (id !== undefined) call.id = id;

@@ -34,7 +34,9 @@ export function geminiTurn(content: JsonObject, role: string): Message[] {
     const call = either(part, 'functionCall', 'function_call');
     const answer = either(part, 'functionResponse', 'function_response');
     const data = either(part, 'inlineData', 'inline_data') ?? either(part, 'fileData', 'file_data');
-    if (isObject(call)) {
+    // Streamed arguments come in parts without a name; the raw content has them.
+    if (isObject(call) && filledOf(call['name']) === undefined) more = true;
+    else if (isObject(call)) {
       const args = call['args'] ?? {};
       message.toolCalls = [...(message.toolCalls ?? []), toolCall(call['id'], call['name'], args, 'function')];
     } else if (isObject(answer)) results.push(functionResponse(answer));

@@ -100,6 +100,13 @@ export function toolCall(id: Json | undefined, name: Json | undefined, args: Jso
   };
 }
 
+/** Some servers send every member there is, those without a meaning with empty strings. */
+export function isFilled(call: Json | undefined): call is JsonObject {
+  return (
+    isObject(call) && (filledOf(call['name']) ?? filledOf(call['arguments']) ?? filledOf(call['input'])) !== undefined
+  );
+}
+
 /** Usage with what is undefined left out; undefined when nothing is left. */
 export function usageOf(counts: { [K in keyof Usage]: Json | undefined }): Usage | undefined {
   const usage: Usage = {};

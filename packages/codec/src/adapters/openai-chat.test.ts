@@ -267,6 +267,23 @@ describe('a streamed chat answer', () => {
     ]);
   });
 
+  test('takes members that a server fills with empty strings for none', () => {
+    const empty = { name: '', arguments: '' };
+    const message = {
+      content: 'x',
+      refusal: '',
+      function_call: empty,
+      tool_calls: [
+        { id: 'a', type: 'function', custom: { name: '', input: '' }, function: { name: 'f', arguments: '{}' } },
+      ],
+    };
+    const expected = { text: 'x', toolCalls: [{ id: 'a', name: 'f', arguments: '{}', type: 'function' }] };
+    const plain = view({ response: { choices: [{ index: 0, message }] } }).response.choices[0]?.message;
+    expect(plain).toMatchObject(expected);
+    expect(plain).not.toHaveProperty('refusal');
+    expect(streamed([chunk([{ index: 0, delta: message }])]).response.choices[0]?.message).toMatchObject(expected);
+  });
+
   test('keeps what came before an error frame', () => {
     const { response } = streamed([
       chunk([{ index: 0, delta: { role: 'assistant', content: 'par' } }]),

@@ -4,7 +4,16 @@ import { ChatAccumulator } from './chat-accumulator.ts';
 import { ChatViewBuilder } from './chat-view.ts';
 import type { AdapterInput } from './input.ts';
 import { filledOf, isObject, objectOf, objectsOf, parseJson, stringOf, textOrJson, unknownMembers } from './json.ts';
-import { emptyResponse, errorOf, fillContent, readContent, summariseChoices, toolCall, usageOf } from './message.ts';
+import {
+  emptyResponse,
+  errorOf,
+  fillContent,
+  isFilled,
+  readContent,
+  summariseChoices,
+  toolCall,
+  usageOf,
+} from './message.ts';
 import type { Described } from './described.ts';
 import { providerOf } from './provider.ts';
 import { readParameters } from './parameters.ts';
@@ -92,7 +101,8 @@ export function chatMessage(source: JsonObject): Message {
     if (content.attachments.length > 0) message.attachments = content.attachments;
   } else {
     if (reasoning !== undefined) content.reasoning.unshift(reasoning);
-    if (typeof source['refusal'] === 'string') content.refusal.push(source['refusal']);
+    const refusal = filledOf(source['refusal']);
+    if (refusal !== undefined) content.refusal.push(refusal);
     fillContent(message, content);
     const calls = toolCallsOf(source);
     if (calls.length > 0) message.toolCalls = calls;
@@ -121,14 +131,14 @@ function hasMore(source: JsonObject): boolean {
 export function toolCallsOf(source: JsonObject): ToolCall[] {
   const calls = objectsOf(source['tool_calls']).map(readToolCall);
   const single = source['function_call'];
-  if (isObject(single)) calls.push(toolCall(undefined, single['name'], single['arguments'], 'function'));
+  if (isFilled(single)) calls.push(toolCall(undefined, single['name'], single['arguments'], 'function'));
   return calls;
 }
 
 function readToolCall(call: JsonObject): ToolCall {
   const type = stringOf(call['type']) ?? 'function';
   const custom = call['custom'];
-  if (isObject(custom)) return toolCall(call['id'], custom['name'], custom['input'], 'custom');
+  if (isFilled(custom)) return toolCall(call['id'], custom['name'], custom['input'], 'custom');
   const fn = isObject(call['function']) ? call['function'] : call;
   return toolCall(call['id'], fn['name'], fn['arguments'], type);
 }
