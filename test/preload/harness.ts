@@ -37,6 +37,8 @@ export interface ProgramOptions {
   flag?: Flag;
   /** Modules required before the preload. */
   requiredBefore?: string[];
+  /** Modules required after it. */
+  requiredAfter?: string[];
   env?: Record<string, string>;
   cwd?: string;
   /** Spans go to a receiver, as standard variables say. */
@@ -74,7 +76,8 @@ export async function runProgram(options: ProgramOptions): Promise<ProgramRun> {
   const receiver = options.exports ? await startOtlpReceiver() : undefined;
   try {
     const { args, nodeOptions } = nodeFlags(options.flag, options.requiredBefore);
-    const child = spawn(process.execPath, [...args, options.file, ...(options.args ?? [])], {
+    const after = (options.requiredAfter ?? []).flatMap((file) => ['--require', file]);
+    const child = spawn(process.execPath, [...args, ...after, options.file, ...(options.args ?? [])], {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
       env: {
         PATH: process.env['PATH'],

@@ -44,6 +44,21 @@ const programs: [name: string, scope: string, calls: number, options: ProgramOpt
   ['the AI SDK', 'ai', 2, { file: inRepository('test/programs/ai-sdk-otel/app.mjs') }],
 ];
 
+it('counts nothing twice where an HTTP span stands between, the preload being first', async () => {
+  const run = await runProgram({
+    file: inRepository('test/preload/openai-4.cjs'),
+    flag: '--require',
+    requiredAfter: [auto],
+    exports: true,
+    env: { TEST_PROVIDER_URL: provider.url },
+  });
+  expect([run.code, run.stderr]).toEqual([0, '']);
+  const ours = run.spans.filter((span) => span.scope === 'orangebox');
+  const usage = run.spans.filter((span) => span.attributes['gen_ai.usage.input_tokens'] !== undefined);
+  expect(ours.map((span) => typeof span.attributes['orangebox.snapshot.key'])).toEqual(Array(4).fill('string'));
+  expect(usage.map((span) => span.scope)).toEqual(Array(4).fill(openaiScope));
+});
+
 it.each(programs)('hangs beneath the span of %s', async (_name, scope, calls, options) => {
   const run = await runProgram({
     ...options,

@@ -27,7 +27,8 @@ import {
   warnValueLimit,
 } from './application-spans.ts';
 import { isSuppressed, type ParentIds } from './context.ts';
-import { isForeignCallSpan } from './foreign-call-span.ts';
+import { isForeignCallSpan, parentOfHttpSpan } from './foreign-call-span.ts';
+import { createForeignSpanWatch } from './foreign-span-watch.ts';
 import { orangeboxPlaceholders } from './span-content.ts';
 import { createPrivateSpans } from './private-spans.ts';
 import { samplingDecision } from './sampling.ts';
@@ -56,6 +57,7 @@ class OtelCallSpans implements CallSpans {
   readonly #reporter: Reporter;
   readonly #private: ReturnType<typeof createPrivateSpans> | undefined;
   readonly #sampled: ReturnType<typeof samplingDecision>;
+  readonly #foreign = createForeignSpanWatch();
   #watch: ReturnType<typeof createShutdownWatch> | undefined;
 
   constructor(config: RecorderConfig, reporter: Reporter) {
@@ -195,10 +197,17 @@ class OtelCallSpans implements CallSpans {
 
   #newHandle(call: CallSpanStart): Handle {
     const { otelContext } = call.context;
+    const direct = isForeignCallSpan(otelContext);
+    const aboveHttp = direct ? undefined : parentOfHttpSpan(otelContext);
+    const foreign = this.#foreign;
+    if (aboveHttp !== undefined) this.#guard(() => foreign.look());
     return {
       trace: call.provisional,
       settled: false,
-      nested: isForeignCallSpan(otelContext),
+      // Asked again at the end: of the first call's parent it is known only then.
+      get nested() {
+        return direct || (aboveHttp !== undefined && foreign.isCallSpan(aboveHttp));
+      },
       context: call.context,
       start: call,
       suppressed: isSuppressed(otelContext),
