@@ -188,6 +188,36 @@ describe('show', () => {
   });
 });
 
+describe('a session with a damaged call', () => {
+  it('shows the others, and the damaged one as a line', () => {
+    const place = mkdtempSync(join(tmpdir(), 'obx-cli-partly-'));
+    const recording = new Recording(join(place, '.orangebox'));
+    const session = (seq: number): { id: string; seq: number; basis: 'declared' } => ({
+      id: 's',
+      seq,
+      basis: 'declared',
+    });
+    for (const [seq, word] of ['first', 'marked', 'third'].entries()) {
+      const messages = [{ role: 'user', content: `${word} \ud800 question` }];
+      recording.call({
+        session: session(seq),
+        agoMs: 9000 - seq * 1000,
+        request: { model: 'm', messages },
+        response: chatAnswer({ content: `${word} answer` }),
+      });
+    }
+    const bytes = recording.bytes();
+    bytes.write('market', bytes.indexOf('marked answer'));
+    recording.write(bytes);
+    const result = cli(['show', 's'], { cwd: place });
+    expect(result.stdout).toMatch(/first answer[^]*third answer/);
+    expect(result.stdout).not.toContain('market');
+    expect(result.stdout).toMatch(/^● [0-9a-f]{6} {2}\S+/m);
+    expect(result.code).toBe(0);
+    rmSync(place, { recursive: true });
+  });
+});
+
 describe('fetch', () => {
   it('writes a private file with the digest that was recorded, and overwrites only when forced', () => {
     const file = join(cwd, 'kept.json');

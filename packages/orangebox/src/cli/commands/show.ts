@@ -1,8 +1,7 @@
 /** `orangebox show REF`: a call as a conversation, or its bytes, JSON, HTTP or curl form. */
-import { decodeBody, withViews } from '@orangebox/codec';
-import { rehydrate } from '@orangebox/replay';
+import { decodeBody } from '@orangebox/codec';
 import { OrangeboxError, type Snapshot } from '@orangebox/schema';
-import { decodeContent, type SnapshotStore, type StoredEntry } from '@orangebox/store';
+import { decodeContent, type ResolvedReference, type SnapshotStore } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { loadOne, lookUp, openStore } from '../open-store.ts';
@@ -11,10 +10,11 @@ import { withProgress } from '../progress.ts';
 import { renderCall } from '../show/call.ts';
 import { curlCommand } from '../show/curl.ts';
 import { renderHttp } from '../show/http.ts';
+import { loadCall, loadEarlier, loadWithNext } from '../show/load-calls.ts';
 import { nextAfterCall, nextAfterRun, writeNext } from '../show/next-commands.ts';
 import { penFor } from '../show/pen.ts';
 import type { ShownCall } from '../show/shown-call.ts';
-import { renderRunHeader } from '../show/run-header.ts';
+import { renderRun } from '../show/run.ts';
 import { escapeText, safeJson } from '../text/escape.ts';
 
 /** Options of `show`. */
@@ -26,9 +26,6 @@ export interface ShowOptions {
   http?: boolean;
   curl?: boolean;
 }
-
-/** Earlier calls that are looked through for the one a call goes on from. */
-const LOOK_BACK = 12;
 
 /** Shows what a reference names. */
 export async function show(context: CommandContext, reference: string, options: ShowOptions): Promise<number> {
@@ -90,87 +87,40 @@ async function showConversation(
   const { terminal } = context;
   const resolved = await lookUp(context, reference, store);
   const { entries } = resolved;
-  let done = 0;
-  const calls = await withProgress(
-    terminal,
-    () => `loading ${done} of ${entries.length}`,
-    entries.length === 1 ? loadWithNext(resolved.store, entries) : loadAll(resolved.store, entries, () => done++),
-  );
   if (options.json === true) {
-    const documents = calls.map((call) => call.snapshot);
-    terminal.line(safeJson(documents.length === 1 ? documents[0] : documents, 2));
+    await writeJson(context, resolved);
     return;
   }
   const pen = penFor(terminal, options);
-  const [only] = calls;
-  if (calls.length === 1 && only !== undefined && entries[0] !== undefined) {
-    const earlier = await earlierCalls(resolved.store, entries[0]);
-    renderCall(pen, only, { nowMs: context.nowMs, all: options.all === true, earlier });
-    if (terminal.interactive) writeNext(terminal, nextAfterCall(only));
+  const { nowMs } = context;
+  const all = options.all === true;
+  const [only] = entries;
+  if (entries.length > 1 || only === undefined) {
+    const last = await renderRun(pen, resolved, { nowMs, all });
+    if (terminal.interactive) writeNext(terminal, nextAfterRun(last));
     return;
   }
-  renderRunHeader(pen, resolved, entries, context.nowMs);
-  const ordered = inAskedOrder(calls);
-  const tools = ordered.flatMap((call) => call.snapshot.tool ?? []);
-  for (const [i, call] of ordered.entries()) {
-    pen.line();
-    const earlier = ordered.slice(0, i);
-    renderCall(pen, call, { nowMs: context.nowMs, all: options.all === true, earlier, among: { tools } });
-  }
-  if (terminal.interactive) writeNext(terminal, nextAfterRun(calls));
+  const load = async (): Promise<[ShownCall, ShownCall[]]> => [
+    await loadWithNext(resolved.store, only),
+    await loadEarlier(resolved.store, only),
+  ];
+  const [call, earlier] = await withProgress(terminal, () => 'loading', load());
+  renderCall(pen, call, { nowMs, all, earlier });
+  if (terminal.interactive) writeNext(terminal, nextAfterCall(call));
 }
 
-/** A single call, with what came after it: its tools' results and the messages of the next call. */
-async function loadWithNext(store: SnapshotStore, entries: readonly StoredEntry[]): Promise<ShownCall[]> {
-  const [entry] = entries;
-  if (entry === undefined) return [];
-  try {
-    return [shownCall(entry, (await rehydrate(entry, { store })).snapshot)];
-  } catch {
-    // A damaged neighbour must not keep the call itself from being shown.
-    return loadAll(store, entries, () => undefined);
+/** One document, or a list of them, written one by one. */
+async function writeJson(context: CommandContext, { entries, store }: ResolvedReference): Promise<void> {
+  const { terminal } = context;
+  const [only] = entries;
+  if (entries.length === 1 && only !== undefined) {
+    terminal.line(safeJson((await loadWithNext(store, only)).snapshot, 2));
+    return;
   }
-}
-
-/** Tool runs that began at one moment in the order in which the model asked for them. */
-function inAskedOrder(calls: readonly ShownCall[]): ShownCall[] {
-  const asked = calls.flatMap((call) => (call.snapshot.response?.toolCalls ?? []).map((tool) => tool.id));
-  const place = (call: ShownCall): number => asked.indexOf(call.snapshot.tool?.callId);
-  return calls.toSorted((a, b) => {
-    const [left, right] = [BigInt(a.snapshot.time.startUnixNano), BigInt(b.snapshot.time.startUnixNano)];
-    if (left !== right) return left < right ? -1 : 1;
-    return a.snapshot.tool === undefined || b.snapshot.tool === undefined ? 0 : place(a) - place(b);
-  });
-}
-
-function shownCall(entry: StoredEntry, snapshot: Snapshot): ShownCall {
-  return { ref: entry.ref, snapshot, ...(entry.status === 'open' ? { running: true } : {}) };
-}
-
-async function loadAll(store: SnapshotStore, entries: readonly StoredEntry[], tick: () => void): Promise<ShownCall[]> {
-  const calls: ShownCall[] = [];
-  for (const entry of entries) {
-    calls.push(shownCall(entry, withViews(await store.load(entry), decodeContent)));
-    tick();
+  terminal.line('[');
+  for (const [i, entry] of entries.entries()) {
+    const { snapshot } = await loadCall(store, entry);
+    terminal.line(`${safeJson(snapshot, 2)}${i < entries.length - 1 ? ',' : ''}`);
   }
-  return calls;
-}
-
-/** The calls of the session before this one, oldest first; those whose bytes are gone are left out. */
-async function earlierCalls(store: SnapshotStore, entry: StoredEntry): Promise<ShownCall[]> {
-  if (entry.session === undefined || entry.kind !== 'llm') return [];
-  const before: StoredEntry[] = [];
-  const start = BigInt(entry.time.startUnixNano);
-  for await (const other of store.list({ sessionId: entry.session.id, kinds: ['llm'] })) {
-    if (BigInt(other.time.startUnixNano) >= start || other.status !== 'stored') continue;
-    before.push(other);
-    if (before.length === LOOK_BACK) break;
-  }
-  const calls: ShownCall[] = [];
-  for (const other of before.reverse()) {
-    // A damaged neighbour must not keep the call itself from being shown.
-    const [call] = await loadAll(store, [other], () => undefined).catch(() => []);
-    if (call !== undefined) calls.push(call);
-  }
-  return calls;
+  terminal.line(']');
 }

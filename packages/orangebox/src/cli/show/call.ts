@@ -40,7 +40,7 @@ export function renderCall(pen: Pen, shown: ShownCall, options: RenderOptions): 
   if (snapshot.kind === 'llm') {
     renderRequest(pen, shown, options);
     renderAttempts(pen, snapshot);
-    renderAnswer(pen, snapshot, [shown, ...options.earlier]);
+    renderAnswer(pen, snapshot);
     if (options.among === undefined) renderResults(pen, snapshot);
   } else renderHttp(pen, snapshot, decodeContent);
   if (shown.running === true)
@@ -58,7 +58,10 @@ function renderRequest(pen: Pen, shown: ShownCall, options: RenderOptions): void
         snapshot,
         options.earlier.map((call) => call.snapshot),
       );
-  const names = toolNamesOf([snapshot, ...options.earlier.map((call) => call.snapshot)]);
+  const names = toolNamesOf(
+    snapshot,
+    options.earlier.map((call) => call.snapshot),
+  );
   const runs = options.among?.tools;
   const messages = fresh.messages.filter((message) => !isShownRun(message, runs));
   const seen = fresh.seen + fresh.messages.length - messages.length;
@@ -91,10 +94,10 @@ function isShownRun(message: Message, runs: readonly ToolExecution[] | undefined
   return runs?.some((run) => run.callId === toolResult.callId && run.result === toolResult.content) ?? false;
 }
 
-function renderAnswer(pen: Pen, snapshot: Snapshot, calls: readonly ShownCall[]): void {
+function renderAnswer(pen: Pen, snapshot: Snapshot): void {
   const response = snapshot.response;
   if (response === undefined) return;
-  const names = toolNamesOf(calls.map((call) => call.snapshot));
+  const names = toolNamesOf(snapshot, []);
   for (const choice of response.choices) {
     const label = response.choices.length > 1 ? `choice ${choice.index + 1} of ${response.choices.length}` : '';
     const reason =

@@ -45,20 +45,32 @@ function answerLength(rest: readonly Message[], before: Snapshot): number {
   return length;
 }
 
+const fingerprints = new WeakMap<Message, string>();
+
 function fingerprint(message: Message): string {
+  const known = fingerprints.get(message);
+  if (known !== undefined) return known;
   const { raw: _raw, ...shown } = message;
-  return canonicalJson(shown as unknown as Json);
+  const made = keyOf(shown as unknown as Json);
+  fingerprints.set(message, made);
+  return made;
 }
 
-/** Name of each tool by the id of the call that asked for it, over a conversation and its answer. */
-export function toolNamesOf(snapshots: readonly Snapshot[]): Map<string, string> {
-  const names = new Map<string, string>();
-  for (const snapshot of snapshots) {
-    const calls = [
-      ...(snapshot.request?.messages ?? []).flatMap((message) => message.toolCalls ?? []),
-      ...(snapshot.response?.toolCalls ?? []),
-    ];
-    for (const call of calls) if (call.id !== undefined) names.set(call.id, call.name);
+/** Canonical form; text that has none (a lone surrogate, written as an escape in the recorded JSON) is taken as it is. */
+function keyOf(json: Json): string {
+  try {
+    return canonicalJson(json);
+  } catch {
+    return JSON.stringify(json);
   }
-  return names;
+}
+
+/** Name of each tool by the id of the call that asked for it: in this conversation, and in earlier answers. */
+export function toolNamesOf(snapshot: Snapshot, earlier: readonly Snapshot[]): Map<string, string> {
+  const calls = [
+    ...earlier.flatMap((before) => before.response?.toolCalls ?? []),
+    ...(snapshot.request?.messages ?? []).flatMap((message) => message.toolCalls ?? []),
+    ...(snapshot.response?.toolCalls ?? []),
+  ];
+  return new Map(calls.flatMap((call) => (call.id === undefined ? [] : [[call.id, call.name] as const])));
 }

@@ -39,8 +39,7 @@ export function nextAfterCall(call: ShownCall): NextCommand[] {
 }
 
 /** After a session or trace. */
-export function nextAfterRun(calls: readonly ShownCall[]): NextCommand[] {
-  const last = calls.findLast((call) => call.snapshot.kind === 'llm');
+export function nextAfterRun(last: ShownCall | undefined): NextCommand[] {
   return last === undefined ? [] : [[`orangebox show ${last.ref} --all`, 'the last call with its whole conversation']];
 }
 
