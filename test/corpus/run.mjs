@@ -1,5 +1,5 @@
 /**
- * `npm run corpus -- [DIR] [--only wire|sdk|sessions] [--limit N] [--json FILE]`: replays a folder of recorded exchanges from a local
+ * `npm run corpus -- [DIR] [--only wire|sdk|views|sessions|replay] [--limit N] [--json FILE]`: replays a folder of recorded exchanges from a local
  * server against programs under the preload and compares. Closes with one line `N passed, N failed`, one per exchange and client.
  */
 import { existsSync, writeFileSync } from 'node:fs';
@@ -60,6 +60,17 @@ if (runs('sdk')) {
   counts.passed += report.sdk.reduce((sum, f) => sum + f.equal, 0);
   counts.failed += report.sdk.reduce((sum, f) => sum + f.failures.length, 0);
 }
+if (runs('views')) {
+  const { runSdkViews, viewsTable } = await import('./sdk-views.mjs');
+  const { describeCall } = await import('@orangebox/codec');
+  const { rows, different, refused } = await runSdkViews(exchanges, describeCall);
+  report.views = { rows: Object.fromEntries(rows), different, refused: Object.fromEntries(refused) };
+  console.log(`\n${viewsTable(rows)}\n`);
+  shown(different, (d) => `parsed view differs from the SDK's own object: ${JSON.stringify(d)}`);
+  for (const [reason, ids] of refused) console.log(`  ${ids.length} the SDK itself refuses: ${reason}`);
+  counts.passed += [...rows.values()].reduce((sum, row) => sum + row.equal, 0);
+  counts.failed += different.length;
+}
 if (runs('sessions')) {
   const { runSessions, sessionsPassed, sessionsTable } = await import('./sessions-live.mjs');
   report.sessions = await runSessions(directory);
@@ -70,6 +81,15 @@ if (runs('sessions')) {
     shown(result.toolResultsMissed, (t) => `tool result not inferred: ${JSON.stringify(t)}`);
     counts[sessionsPassed(result) ? 'passed' : 'failed'] += 1;
   }
+}
+if (runs('replay')) {
+  const { replayPassed, replayTable, runReplay } = await import('./replay.mjs');
+  report.replay = await runReplay(exchanges, { directory, ...(limit > 0 && { calls: limit }) });
+  console.log(`\n${replayTable(report.replay)}\n`);
+  shown(report.replay.failures, (f) => JSON.stringify(f));
+  shown(report.replay.exceptions, ({ id, reason }) => `${id}: ${reason}`);
+  counts.passed += report.replay.equal + report.replay.sameBytes;
+  counts.failed += report.replay.failures.length + (replayPassed(report.replay) ? 0 : 1);
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);

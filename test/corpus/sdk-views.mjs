@@ -7,6 +7,7 @@ import OpenAI from 'openai';
 import { EXCHANGE_HEADER } from './exchange.mjs';
 import { bodyBytes } from './load.mjs';
 import { startCorpusServer } from './server.mjs';
+import { table } from './table.mjs';
 import { decodeContent, exchangeOf } from './views.mjs';
 
 /** The API that an exchange belongs to and that the SDK has a method for; undefined for others. */
@@ -156,3 +157,10 @@ export async function runSdkViews(exchanges, describeCall) {
   }
   return { rows, different, refused };
 }
+
+/** The rows of {@link runSdkViews} as text. */
+export const viewsTable = (rows) =>
+  table([
+    ['parsed view against the SDK', 'exchanges', 'equal', 'different', 'the SDK refuses', 'view all the same'],
+    ...[...rows].map(([name, r]) => [name, r.exchanges, r.equal, r.different, r.refused, r.refusedWithView]),
+  ]);
