@@ -18,6 +18,7 @@ import { canDecode, contentCodings } from './content-decoding.ts';
 import { errorInfo } from './error-info.ts';
 import type { MemoryBudget, MemoryHolder } from './memory-budget.ts';
 import type { RecordOwner, RecordSink } from './record-sink.ts';
+import { redactJson } from './redact-json.ts';
 import { addLocation, type RecordLocation } from './segment-writer.ts';
 import type { WireEnd, WireExchange, WireExchangeStart } from './wire-events.ts';
 
@@ -78,13 +79,24 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     const { context } = start;
     this.#redactor = host.redactor();
     const url = this.#redactor.url(start.url);
-    const session = context.session;
+    // Names, ids and tags are the program's own words; a program may well put a key into them.
+    const words = redactJson(
+      {
+        scope: context.scope,
+        ...(context.session ? { session: context.session } : {}),
+        ...(start.callSite === undefined ? {} : { callSite: start.callSite }),
+      },
+      this.#redactor,
+      'metadata',
+    );
+    const { scope = [], session, callSite } = words.value ?? {};
+    const redactions = [...url.redactions, ...words.redactions];
     this.records = newExchangeRecords({
       type: 'exchangeStart',
       exchangeId: id,
       kind: start.kind,
       trace,
-      scope: [...context.scope],
+      scope: [...scope],
       ...(session
         ? { session: { id: session.id, ...(session.userId === undefined ? {} : { userId: session.userId }) } }
         : {}),
@@ -93,8 +105,8 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       client: start.client,
       method: start.method,
       url: url.url,
-      ...(start.callSite === undefined ? {} : { callSite: start.callSite }),
-      ...(url.redactions.length > 0 ? { redactions: url.redactions } : {}),
+      ...(callSite === undefined ? {} : { callSite }),
+      ...(redactions.length > 0 ? { redactions } : {}),
     });
     this.#request = this.#body('requestChunk', []);
     host.budget.enter(this);

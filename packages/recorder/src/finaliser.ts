@@ -7,6 +7,7 @@ import {
   type Described,
   describeCall,
   type ExchangeRecords,
+  type Redactor,
 } from '@orangebox/codec';
 import {
   type CallEndRecord,
@@ -24,6 +25,7 @@ import type { ExchangeRecorder } from './exchange-recorder.ts';
 import { callSpanFacts, type SpanContentOptions, timeToFirstChunkNano } from './otel/span-content.ts';
 import { callSpanRecords } from './otel/span-record.ts';
 import type { RecordSink } from './record-sink.ts';
+import { redactJson } from './redact-json.ts';
 import type { RecordLocation } from './segment-writer.ts';
 import type { SessionBook, SessionPlace } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
@@ -40,6 +42,7 @@ export interface FinaliserHost {
   tools: ToolRecorder;
   spans: CallSpans;
   spanContent: SpanContentOptions;
+  redactor(): Redactor;
   /** Writes a callEnd; undefined when it is not on the disk. */
   writeCallEnd(record: CallEndRecord): RecordLocation | undefined;
   /** A snapshot stands in the segment under its key. */
@@ -60,9 +63,9 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     const time = timeOf(first, last);
     const kind = first.start.kind;
     const assembled = assembleExchanges(records);
-    const views = kind === 'llm' ? describeCall(assembled, decodeContent) : undefined;
+    const views = kind === 'llm' ? cleanViews(describeCall(assembled, decodeContent), host) : undefined;
     const place = host.sessions.place({
-      ...(first.start.context.session ? { declared: first.start.context.session } : {}),
+      ...(first.records.start.session ? { declared: first.records.start.session } : {}),
       ...(call.declaredSeq === undefined ? {} : { declaredSeq: call.declaredSeq }),
       ...(views ? { views } : {}),
       place: first.start.context.place,
@@ -117,6 +120,11 @@ interface EndInput {
   assembled?: AssembledExchanges;
   /** Exchanges as they were seen, with bodies that may not be kept. */
   seen: readonly Exchange[];
+}
+
+/** A streamed answer may spell in many pieces what none of them holds. */
+function cleanViews(views: Described, host: FinaliserHost): Described | undefined {
+  return views.call.stream ? redactJson(views, host.redactor(), 'response.body').value : views;
 }
 
 /** The records of an exchange with all bytes, read back where memory was short. */
@@ -258,18 +266,19 @@ function writeIfFailed(
 }
 
 function noteTools(call: OpenCall, record: CallEndRecord, views: Described, host: FinaliserHost): void {
-  const { context, startUnixNano } = call.exchanges[0]?.start ?? {};
-  if (!context || startUnixNano === undefined) return;
+  const first = call.exchanges[0];
+  if (!first) return;
+  const { scope, metadata } = first.records.start;
   host.tools.callEnded({
     request: views.request,
-    startUnixNano,
+    startUnixNano: first.start.startUnixNano,
     session: record.session,
-    metadata: context.session?.metadata,
+    metadata,
     toolCalls: views.response.toolCalls,
     asking: {
       trace: record.trace,
       session: record.session,
-      scope: [...context.scope],
+      scope,
       endUnixNano: BigInt(record.time.endUnixNano),
     },
   });

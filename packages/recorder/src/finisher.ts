@@ -83,6 +83,7 @@ class CallFinisher implements Finisher {
       tools: this.#tools,
       spans,
       spanContent,
+      redactor: () => host.redactor(),
       writeCallEnd: (record) => this.#append(record),
       onStored: (record, location, exchanges) => this.#offerCall(record, location, exchanges),
     };

@@ -10,6 +10,7 @@ import { createCallSpans } from './otel/call-spans.ts';
 import { callStartAttributes } from './otel/span-content.ts';
 import { processInfo } from './process-info.ts';
 import { RecordSink } from './record-sink.ts';
+import { redactJson } from './redact-json.ts';
 import { createReporter, type Reporter } from './report.ts';
 import { SecretKeeper } from './secrets.ts';
 import type { SegmentFs } from './segment-directory.ts';
@@ -97,7 +98,8 @@ class SegmentRecorder implements Recorder {
     this.#reporter = reporter;
     const { env } = options;
     this.#secrets = new SecretKeeper(config.redactPatterns, () => env);
-    const process = processInfo(config);
+    const about = processInfo(config);
+    const process = redactJson(about, this.#secrets.redactor(), 'metadata').value ?? about;
     this.#writer = config.keepsFiles
       ? new SegmentWriter({
           dir: config.dir,

@@ -15,6 +15,7 @@ import { type AskedTool, AskedTools, type AskingCall } from './asked-tools.ts';
 import { errorInfo } from './error-info.ts';
 import { toolSpanFacts, type SpanContentOptions } from './otel/span-content.ts';
 import { toolSpanRecord } from './otel/span-record.ts';
+import { redactJson } from './redact-json.ts';
 import type { CallSpans, SpanHandle } from './spans.ts';
 import type { WrappedToolRun } from './wire-events.ts';
 
@@ -161,19 +162,22 @@ export class ToolRecorder {
       ids,
       context: run.context,
     });
-    const declared = run.context.session;
+    const { scope, session: declared } = run.context;
+    const words = redactJson({ scope, ...(declared ? { session: declared } : {}) }, redactor, 'metadata');
+    redactions.push(...words.redactions);
+    const named = words.value?.session;
     const session: SessionRef | undefined =
       asked?.by.session ??
-      (declared && {
-        id: declared.id,
-        seq: this.#host.seqOf(declared.id),
+      (named && {
+        id: named.id,
+        seq: this.#host.seqOf(named.id),
         basis: 'declared',
-        ...(declared.userId === undefined ? {} : { userId: declared.userId }),
+        ...(named.userId === undefined ? {} : { userId: named.userId }),
       });
     this.#record(span, {
       trace: span.trace,
       ...(session ? { session } : {}),
-      scope: [...run.context.scope],
+      scope: [...(words.value?.scope ?? [])],
       time: { startUnixNano: String(run.startUnixNano), endUnixNano: String(run.endUnixNano) },
       tool: {
         basis: 'wrapped',
@@ -184,7 +188,7 @@ export class ToolRecorder {
         ...(error ? { error: error.info } : {}),
         ...(asked ? { askedBy: asked.by.trace.spanId } : {}),
       },
-      ...(declared?.metadata ? { metadata: declared.metadata } : {}),
+      ...(named?.metadata ? { metadata: named.metadata } : {}),
       ...(error ? { error: error.info } : {}),
       fidelity: { level: 'exact' },
       redactions,
