@@ -8,6 +8,8 @@ export interface CliEnv {
   store: string | undefined;
   /** `ORANGEBOX_DEBUG`: stack traces of errors. */
   debug: boolean;
+  /** What a person types to get here again: under `npx` (`npm_command=exec`) that is not on the PATH by itself. */
+  commandName: string;
   noColor: boolean;
   /** `FORCE_COLOR`; undefined when not set. */
   forceColor: boolean | undefined;
@@ -30,6 +32,7 @@ export function readEnv(env: NodeJS.ProcessEnv = process.env): CliEnv {
     dir: get('ORANGEBOX_DIR'),
     store: get('ORANGEBOX_STORE'),
     debug: isOn(get('ORANGEBOX_DEBUG')),
+    commandName: get('npm_command') === 'exec' ? 'npx orangebox' : 'orangebox',
     noColor: get('NO_COLOR') !== undefined,
     forceColor: force === undefined ? undefined : force !== '0' && force !== 'false',
     term: get('TERM'),

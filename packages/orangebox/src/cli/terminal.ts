@@ -13,6 +13,8 @@ export interface Terminal {
   readonly canAsk: boolean;
   /** Columns of the terminal; 100 where there is none. */
   readonly width: number;
+  /** `orangebox`, or `npx orangebox`. */
+  readonly commandName: string;
   readonly colors: Colors;
   readonly errorColors: Colors;
   /** Writes a line (or several) to standard output; of empty lines in a row only the first. */
@@ -39,6 +41,7 @@ export function processTerminal(env: CliEnv): Terminal {
     errorInteractive,
     canAsk: process.stdin.isTTY === true && errorInteractive,
     width: interactive ? Math.max(40, process.stdout.columns || 100) : 100,
+    commandName: env.commandName,
     colors: pc.createColors(wantsColor(env, interactive)),
     errorColors: pc.createColors(wantsColor(env, errorInteractive)),
     line: (text = '') => {

@@ -8,7 +8,7 @@ import { openStore } from '../open-store.ts';
 import { withProgress } from '../progress.ts';
 import { type RunReport, readLastRun } from '../run-report.ts';
 import { agoText } from '../show/header.ts';
-import { type NextCommand, writeNext } from '../show/next-commands.ts';
+import { asTyped, type NextCommand, writeNext } from '../show/next-commands.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { dateOf, formatBytes, formatCount, plural } from '../text/format.ts';
 import { directorySize } from '../directory-size.ts';
@@ -133,14 +133,14 @@ function writeProblems(context: CommandContext, state: State): void {
     terminal.line(
       `  ${c.red('last problem')}  ${nameOf(problem)} ${c.red(outcomeOf(problem))} ${agoText(problem.time.startUnixNano, nowMs)}${escapeLine(why)}`,
     );
-    terminal.line(`                ${c.cyan(`orangebox show ${problem.ref}`)}`);
+    terminal.line(`                ${c.cyan(asTyped(terminal, `orangebox show ${problem.ref}`))}`);
   }
   if (state.problems.length > 0) {
     terminal.line();
     terminal.line(
       `  ${c.yellow(plural(state.problems.length, 'problem'))} in the files: ${escapeLine(state.problems[0]?.message ?? '')}`,
     );
-    terminal.line(`                ${c.cyan('orangebox doctor')}`);
+    terminal.line(`                ${c.cyan(asTyped(terminal, 'orangebox doctor'))}`);
   }
 }
 

@@ -10,11 +10,17 @@ export type NextCommand = readonly [command: string, purpose: string];
 export function writeNext(terminal: Terminal, commands: readonly NextCommand[]): void {
   if (commands.length === 0) return;
   const c = terminal.colors;
-  const width = Math.max(...commands.map(([command]) => command.length));
+  const typed = commands.map(([command, purpose]) => [asTyped(terminal, command), purpose] as const);
+  const width = Math.max(...typed.map(([command]) => command.length));
   terminal.line();
-  for (const [command, purpose] of commands) {
+  for (const [command, purpose] of typed) {
     terminal.line(`  ${c.cyan(padEnd(command, width))}  ${c.dim(purpose)}`);
   }
+}
+
+/** A command as it can be typed where this one was called. */
+export function asTyped(terminal: Terminal, command: string): string {
+  return command.replace(/^orangebox/, terminal.commandName);
 }
 
 /** After one call. */
