@@ -120,7 +120,8 @@ describe.each(['openai-4', 'openai-5'])('endings of calls made with %s', (versio
   it.for(differing)('%s', async ([, use, way, expected]) => {
     const { bare, tapped } = await bothWays(use, (run) => provider.base(way, run), env);
     expect(tapped.stdout).toBe(bare.stdout);
-    expect(tapped.stdout).not.toBe('');
+    // The HTTP client of version 4 never settles when a plain body is cut, and the program just ends.
+    expect(tapped.stdout === '').toBe(version === 'openai-4' && way === 'cut-plain');
     expect([tapped.code, tapped.signal, tapped.stderr]).toEqual([bare.code, bare.signal, bare.stderr]);
     expect(endings(tapped)).toEqual(expected);
     expect(tapped.exchanges.map((e) => e.ends.length)).toEqual(expected.map(() => 1));
