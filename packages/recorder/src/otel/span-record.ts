@@ -3,7 +3,7 @@ import type { Json, JsonObject, TraceRef } from '@orangebox/schema';
 import type { AttributeValue, CallSpanFacts, SpanAttributes, SpanStatus, ToolSpanFacts } from '../spans.ts';
 
 /** `SpanKind` of OTLP. */
-export const OTLP_SPAN_KIND = { internal: 1, server: 2, client: 3 } as const;
+const OTLP_SPAN_KIND = { internal: 1, server: 2, client: 3 } as const;
 
 /** The call's own span first, then its attempts'. */
 export function callSpanRecords(facts: CallSpanFacts, trace: TraceRef, nested: boolean): Json[] {

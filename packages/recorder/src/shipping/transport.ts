@@ -126,6 +126,7 @@ function outcomeOf(response: IncomingMessage, answer: Uint8Array): SendOutcome {
 /** `Retry-After` in seconds or as a date, at most five minutes. */
 export function parseRetryAfter(value: string | undefined, nowMs: number = Date.now()): number | undefined {
   if (value === undefined) return undefined;
-  const ms = /^\s*\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - nowMs;
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : undefined;
 }
