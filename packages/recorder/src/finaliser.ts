@@ -21,7 +21,7 @@ import {
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
 import { decodeContent } from './content-decoding.ts';
-import type { ExchangeRecorder } from './exchange-recorder.ts';
+import { type ExchangeRecorder, headerValue } from './exchange-recorder.ts';
 import { callSpanFacts, type SpanContentOptions, timeToFirstChunkNano } from './otel/span-content.ts';
 import { callSpanRecords } from './otel/span-record.ts';
 import type { RecordSink } from './record-sink.ts';
@@ -63,7 +63,7 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     const time = timeOf(first, last);
     const kind = first.start.kind;
     const assembled = assembleExchanges(records);
-    const views = kind === 'llm' ? cleanViews(describeCall(assembled, decodeContent), host) : undefined;
+    const views = kind === 'llm' ? cleanViews(describeCall(assembled, decodeContent), last, host) : undefined;
     const place = host.sessions.place({
       ...(first.records.start.session ? { declared: first.records.start.session } : {}),
       ...(call.declaredSeq === undefined ? {} : { declaredSeq: call.declaredSeq }),
@@ -122,9 +122,11 @@ interface EndInput {
   seen: readonly Exchange[];
 }
 
-/** A streamed answer may spell in many pieces what none of them holds. */
-function cleanViews(views: Described, host: FinaliserHost): Described | undefined {
-  return views.call.stream ? redactJson(views, host.redactor(), 'response.body').value : views;
+/** An answer in pieces may spell what none of them holds. */
+function cleanViews(views: Described, last: ExchangeRecorder, host: FinaliserHost): Described | undefined {
+  const type = headerValue(last.records.responseHead?.headers, 'content-type') ?? '';
+  const isWhole = /^application\/json\b/i.test(type) && !views.call.stream;
+  return isWhole ? views : redactJson(views, host.redactor(), 'response.body').value;
 }
 
 /** The records of an exchange with all bytes, read back where memory was short. */
