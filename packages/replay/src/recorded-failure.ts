@@ -25,6 +25,10 @@ export function outcomeOf(exchange: Exchange): Outcome {
       return exchange.response && isWhole(exchange)
         ? { kind: 'end' }
         : { kind: 'error', error: wrapped(exchange, 'the recording ends here: the process ended') };
+    case 'timeout':
+      // A client's own timer aborts its fetch; only the platform's timers are wrapped.
+      if (exchange.error?.type === 'AbortError') return { kind: 'error', error: abortError() };
+      return { kind: 'error', error: wrapped(exchange, 'the recorded exchange timed out') };
     default:
       return { kind: 'error', error: wrapped(exchange, `the recorded exchange ended in ${exchange.ending}`) };
   }

@@ -66,6 +66,11 @@ export function recordedFetch(snapshot: Snapshot): RecordedFetch {
   return { fetch, log, retries: Math.max(0, visits.length - 1), abort };
 }
 
+/** Whether no byte of the request left, so that its body is not on record: no connection came about. */
+export function neverLeft({ request, ending }: Exchange): boolean {
+  return ending === 'connect_failed' && !request.sent && request.body.sizeBytes === 0;
+}
+
 /** Attempts as `fetch` makes them: redirects are followed within one. */
 function groupRedirects(exchanges: readonly Exchange[]): Exchange[][] {
   const visits: Exchange[][] = [];
@@ -107,6 +112,10 @@ async function matchOf(
   const headers: HeaderList = [...request.headers].filter(([name]) => !isHopByHop(name));
   const body = new Uint8Array(await request.arrayBuffer());
   const seen = { method: request.method, target: targetOf(request.url), headers, body };
+  if (neverLeft(exchange)) {
+    const isSame = seen.method === exchange.request.method && seen.target === targetOf(exchange.request.url);
+    return isSame ? 'canonical' : 'different';
+  }
   return new RecordedRequest(exchange.request).match(seen) ?? 'different';
 }
 

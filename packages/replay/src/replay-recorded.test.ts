@@ -91,6 +91,15 @@ describe('replaying through the openai SDK', () => {
     );
     expect(refused.error).toBeInstanceOf(APIConnectionError);
     expect(refused.error).toMatchObject({ cause: { cause: { code: 'ECONNREFUSED' } } });
+    const unknown = await replayRecorded(
+      recorded({
+        ending: 'connect_failed',
+        stage: 'connect',
+        error: { stage: 'connect', type: 'Error', code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOUND nohost.invalid' },
+      }),
+    );
+    expect(unknown.error).toBeInstanceOf(APIConnectionError);
+    expect(unknown.requestMatch).toBe('canonical');
   });
 
   it('fails a stream that was cut where it was cut, after the same events', async () => {
@@ -116,6 +125,14 @@ describe('replaying through the openai SDK', () => {
     expect(aborted.error).toBeInstanceOf(APIUserAbortError);
     const timedOut = await replayRecorded(recordedCall({ attempts: [ending, ending] }));
     expect(timedOut.error).toBeInstanceOf(APIConnectionTimeoutError);
+    const timer = await replayRecorded(
+      recorded({
+        ending: 'timeout',
+        stage: 'response_head',
+        error: { stage: 'response_head', type: 'AbortError', message: 'This operation was aborted' },
+      }),
+    );
+    expect(timer.error).toBeInstanceOf(APIConnectionTimeoutError);
   });
 
   it('ends quietly where the program stopped reading', async () => {

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { decodeBody } from '@orangebox/codec';
 import { type Exchange, type JsonObject, OrangeboxError } from '@orangebox/schema';
+import { neverLeft } from './recorded-fetch.ts';
 import { headerOf } from './recorded-message.ts';
 
 /** An SDK that was found. */
@@ -118,7 +119,8 @@ export function sdkCallOf(exchange: Exchange): SdkCall | string {
   const operation = OPERATIONS.find(({ suffix }) => parsed.pathname.endsWith(suffix));
   if (method !== 'POST' || !operation) return `the openai SDK has no call for ${method} ${parsed.pathname}`;
   if (headerOf(exchange.request.headers, 'content-encoding') !== undefined) return 'the request body is compressed';
-  const json = jsonObject(decodeBody(body));
+  // Without a connection no body left, and any body gives the same error.
+  const json = neverLeft(exchange) ? {} : jsonObject(decodeBody(body));
   if (!json) return 'the request body is not a JSON object';
   const parameters = operation.suffix === '/embeddings' ? withoutDefaultEncoding(json) : json;
   return {
