@@ -39,6 +39,11 @@ describe('orangebox alone', () => {
     rmSync(empty, { recursive: true });
   });
 
+  it('names commands as they can be typed under npx', () => {
+    const { stdout } = cli([], { cwd, env: { npm_command: 'exec' } });
+    expect(stdout).toContain(`npx orangebox show ${run.failed.id.slice(0, 6)}`);
+  });
+
   it('gives the same as JSON', () => {
     expect(JSON.parse(out('--json'))).toMatchObject({ calls: 4, sessions: 1, failed: 1, lost: 0 });
   });
