@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SegmentRecord } from '@orangebox/schema';
-import { decodeSegment } from '@orangebox/codec';
+import { decodeSegment, SECRET_TOKEN_PATTERN } from '@orangebox/codec';
+import { rehydrate } from '@orangebox/replay';
+import { openStore } from '@orangebox/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { closedPort } from './helpers/closed-port.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './helpers/otlp-receiver.mjs';
 import { makePlacements, type Placement, REDACT_PATTERN, tracesOf } from './secrets/placements.mjs';
 import { startSecretsServer } from './secrets/server.mjs';
@@ -18,6 +21,7 @@ const cli = here('../packages/orangebox/dist/cli.mjs');
 
 const work = mkdtempSync(join(tmpdir(), 'orangebox-secrets-'));
 const dir = join(work, 'recordings');
+const receivedFile = join(work, 'received.json');
 const placements = makePlacements();
 let receiver: OtlpReceiver;
 let program: Run;
@@ -59,8 +63,11 @@ function gatherFiles(base: string): void {
 beforeAll(async () => {
   const server = await startSecretsServer(placements);
   receiver = await startOtlpReceiver();
+  const refusedOrigin = `http://127.0.0.1:${await closedPort()}`;
   const list = join(work, 'placements.json');
-  writeFileSync(list, JSON.stringify({ placements, origin: server.url }));
+  const gone = await startSecretsServer(placements);
+  gone.close();
+  writeFileSync(list, JSON.stringify({ placements, origin: server.url, refusedOrigin: gone.url }));
   const planted = Object.fromEntries(placements.filter((p) => p.env).map((p) => [p.env, p.value]));
   const env = {
     PATH: process.env['PATH'],
@@ -71,7 +78,7 @@ beforeAll(async () => {
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
   };
-  program = await run(['--require', register, here('secrets/program.mjs'), list], env);
+  program = await run(['--require', register, here('secrets/program.mjs'), list, receivedFile], env);
   server.close();
   gatherFiles(dir);
   outputs.set('stderr of the program', Buffer.from(program.stderr));
@@ -117,6 +124,26 @@ test('streamed answers that spell a secret letter by letter do not spell it in a
   const texts = [outputs.get('metadata spans') ?? Buffer.alloc(0)];
   expect(spelled.length).toBeGreaterThan(0);
   for (const p of spelled) for (const text of texts) expect(text.includes(p.value)).toBe(false);
+});
+
+test('replay gives every answer byte for byte, but for the secrets in it', async () => {
+  const received = JSON.parse(readFileSync(receivedFile, 'utf8')) as Record<string, string>;
+  const store = await openStore(dir);
+  let compared = 0;
+  for await (const entry of store.list({ kinds: ['llm'] })) {
+    const call = await rehydrate(await store.load(entry));
+    const n = call.snapshot.exchanges[0]?.request.headers.find(([name]) => name === 'x-drill')?.[1] ?? '';
+    if (received[n] === undefined) continue;
+    const replayed = Buffer.from(await call.response().arrayBuffer()).toString('latin1');
+    const original = Buffer.from(received[n], 'base64').toString('latin1');
+    const pieces = replayed.split(new RegExp(SECRET_TOKEN_PATTERN.source, 'g'));
+    const pattern = pieces.map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('([^]{8,400}?)');
+    expect(original, describePlacement(placements[Number(n)] as Placement)).toMatch(new RegExp(`^${pattern}$`));
+    compared += 1;
+  }
+  await store.close();
+  expect(compared).toBe(Object.keys(received).length);
+  expect(compared).toBeGreaterThan(180);
 });
 
 function describePlacement({ n, value: _, ...rest }: Placement): string {

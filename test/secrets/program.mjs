@@ -1,9 +1,12 @@
 /** The program of the secrets drill: carries out every placement. Knows nothing of the recorder but its public API. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { session, tool } from 'orangebox';
 
-const { placements, origin } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const { placements, origin, refusedOrigin } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+
+/** What each call gave the program, to compare with its replay. */
+const received = {};
 
 const chat = (content, extra = {}) =>
   JSON.stringify({ model: 'drill-model', messages: [{ role: 'user', content }], ...extra });
@@ -17,8 +20,12 @@ function nest(field, value, depth) {
 function viaHttp(url, headers, body, auth) {
   return new Promise((resolve, reject) => {
     const req = request(url, { method: 'POST', headers, ...(auth ? { auth } : {}) }, (res) => {
-      res.on('data', () => {});
-      res.on('end', resolve);
+      const chunks = [];
+      res.on('data', (chunk) => chunks.push(chunk));
+      res.on('end', () => {
+        received[headers['x-drill']] = Buffer.concat(chunks).toString('base64');
+        resolve();
+      });
       res.on('error', reject);
     });
     req.on('error', reject);
@@ -33,7 +40,7 @@ async function viaFetch(url, headers, body) {
     body,
     ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
   });
-  await response.arrayBuffer();
+  received[headers['x-drill']] = Buffer.from(await response.arrayBuffer()).toString('base64');
 }
 
 function slowly(text) {
@@ -111,7 +118,7 @@ async function run(p) {
       );
     case 'refused-url':
       return viaFetch(
-        `http://127.0.0.1:1/v1/chat/completions?${p.name}=${encodeURIComponent(p.value)}`,
+        `${refusedOrigin}/v1/chat/completions?${p.name}=${encodeURIComponent(p.value)}`,
         headers,
         chat('hi'),
       ).catch(() => {});
@@ -132,3 +139,4 @@ async function run(p) {
 }
 
 for (const p of placements) await run(p);
+writeFileSync(process.argv[3], JSON.stringify(received));
