@@ -1,6 +1,6 @@
 /** Every way in which a call can end: the program's own outcome, and what the taps saw of it. */
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { closedPort } from '../helpers/closed-port.ts';
 import { inRepository } from '../helpers/repository.ts';
 import { bundlePreload, type Outcome, runProgram } from './harness.ts';
 import { type Provider, startProvider } from './provider.mjs';
@@ -131,12 +131,4 @@ describe.each(['openai-4', 'openai-5'])('endings of calls made with %s', (versio
 /** OpenSSL puts the address of its error queue into the message. */
 function withoutOpenSslAddress(text: string): string {
   return text.replace(/[0-9A-F]{12,}:error/g, 'error');
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
