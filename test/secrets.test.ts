@@ -10,7 +10,6 @@ import { decodeSegment, SECRET_TOKEN_PATTERN } from '@orangebox/codec';
 import { rehydrate } from '@orangebox/replay';
 import { openStore } from '@orangebox/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { closedPort } from './helpers/closed-port.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './helpers/otlp-receiver.mjs';
 import { makePlacements, type Placement, REDACT_PATTERN, tracesOf } from './secrets/placements.mjs';
 import { startSecretsServer } from './secrets/server.mjs';
@@ -63,7 +62,6 @@ function gatherFiles(base: string): void {
 beforeAll(async () => {
   const server = await startSecretsServer(placements);
   receiver = await startOtlpReceiver();
-  const refusedOrigin = `http://127.0.0.1:${await closedPort()}`;
   const list = join(work, 'placements.json');
   const gone = await startSecretsServer(placements);
   gone.close();
