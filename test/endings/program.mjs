@@ -31,6 +31,7 @@ const uses = {
   retried: () => create({ maxRetries: 2 }),
   stream: async () => texts(await stream(), []),
   timeout: () => create({ timeout: 1000 }),
+  'timeout-retried': () => create({ timeout: 500, maxRetries: 1 }),
   'abort-before-head': () => {
     const controller = new AbortController();
     void when('arrived').then(() => controller.abort());

@@ -1,6 +1,6 @@
 export interface Provider {
   port: number;
-  seen: { url: string; rawHeaders: string[]; body: Buffer }[];
+  seen: { url: string; rawHeaders: string[]; body: Buffer; sent: Buffer[] }[];
   base(way: string, run: string): string;
   close(): Promise<void>;
 }

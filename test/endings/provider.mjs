@@ -36,7 +36,7 @@ const ways = {
   401: (response) => error(response, 401, 'bad key'),
   400: (response) => error(response, 400, 'bad request'),
   404: (response) => error(response, 404, 'no such model'),
-  500: (response) => error(response, 500, 'broken'),
+  500: (response) => error(response, 500, 'broken', { 'retry-after-ms': '20' }),
   429: (response, nth) =>
     nth === 0 ? error(response, 429, 'slow down', { 'retry-after-ms': '20' }) : ways.ok(response),
   'twice-429': (response, nth) =>
@@ -47,6 +47,7 @@ const ways = {
     sse(response);
     response.write(frame('one'), () => setTimeout(() => response.socket.destroy(), 20));
   },
+  'reset-once': (response, nth) => (nth === 0 ? ways.reset(response) : ways.ok(response)),
   'cut-plain': (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
     response.write('{"id":"x"', () => setTimeout(() => response.socket.destroy(), 20));
@@ -84,6 +85,19 @@ const ways = {
     more();
   },
 };
+
+/** The body bytes that are written to a response from now on, in a list that grows. */
+function noteBody(response) {
+  const sent = [];
+  for (const name of ['write', 'end']) {
+    const method = response[name];
+    response[name] = (chunk, ...rest) => {
+      if (typeof chunk === 'string') sent.push(Buffer.from(chunk));
+      return method.call(response, chunk, ...rest);
+    };
+  }
+  return sent;
+}
 
 /** Promises by name that can be settled before they are asked for. */
 function signals() {
@@ -124,7 +138,12 @@ export async function startProvider() {
       const [, way, run] = request.url.split('/');
       const nth = counts.get(run) ?? 0;
       counts.set(run, nth + 1);
-      seen.push({ url: request.url, rawHeaders: request.rawHeaders, body: Buffer.concat(parts) });
+      seen.push({
+        url: request.url,
+        rawHeaders: request.rawHeaders,
+        body: Buffer.concat(parts),
+        sent: noteBody(response),
+      });
       set(`arrived/${run}`);
       ways[way](response, nth, () => set(`stalled/${run}`));
     });

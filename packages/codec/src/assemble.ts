@@ -116,7 +116,8 @@ export function buildCrashedCallSnapshot(exchange: ExchangeRecords, process: Pro
       endUnixNano: String(BigInt(start.startUnixNano) + BigInt(assembled.endOffsetNano)),
     },
     exchanges: [assembled],
-    ...(end?.error ? { error: end.error } : {}),
+    // A program that stopped reading saw no error.
+    ...(end?.error && end.ending !== 'caller_stopped_reading' ? { error: end.error } : {}),
     ...(start.callSite === undefined ? {} : { callSite: start.callSite }),
     process,
     ...(start.metadata ? { metadata: start.metadata } : {}),

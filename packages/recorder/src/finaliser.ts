@@ -244,7 +244,8 @@ function errorOf(last: ExchangeRecorder, views: Described | undefined): ErrorInf
       message: told?.message ?? responseHead.statusText,
     };
   }
-  if (end?.error) return end.error;
+  // Clients make an error of a `break` too; the program that stopped reading saw none.
+  if (end?.error && end.ending !== 'caller_stopped_reading') return end.error;
   if (!told) return undefined;
   return {
     stage: 'response_body',

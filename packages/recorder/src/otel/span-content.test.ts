@@ -225,7 +225,15 @@ it.each([
       exchanges: [exchange({ ending: 'caller_abort' })],
     },
     {},
-    'AbortError',
+    'caller_abort',
+  ],
+  [
+    {
+      error: { stage: 'response_head', type: 'Error', code: 'ECONNRESET', message: 'socket hang up' },
+      exchanges: [withoutResponse({ ending: 'timeout', stage: 'response_head' })],
+    },
+    {},
+    'timeout',
   ],
   [{ exchanges: [exchange({ ending: 'cut' })] }, {}, 'cut'],
   [{}, { error: { type: 'server_error', message: 'boom' } }, 'server_error'],
@@ -239,7 +247,10 @@ it.each([
 );
 
 it('does not call it an error when the program stops reading', () => {
-  const { attributes, status } = facts({ snapshot: { exchanges: [exchange({ ending: 'caller_stopped_reading' })] } });
+  const error = { stage: 'response_body', type: 'AbortError', message: 'aborted' } as const;
+  const { attributes, status } = facts({
+    snapshot: { exchanges: [exchange({ ending: 'caller_stopped_reading', error })] },
+  });
   expect(attributes['error.type']).toBeUndefined();
   expect(status).toEqual({ code: 'unset' });
 });

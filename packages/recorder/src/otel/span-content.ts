@@ -158,17 +158,30 @@ function failureOf(
 ): Failure | undefined {
   const status = last?.response?.status ?? 0;
   if (status >= 400) return { type: String(status), ...messageOf(response?.error?.message) };
-  const error = snapshot.error ?? last?.error;
-  if (error) return { type: errorType(error), ...messageOf(error.message) };
+  const broken = last && brokenBy(last, snapshot.error);
+  if (broken) return broken;
   // An error frame in a stream of status 200.
   if (response?.error) {
     return { type: response.error.type ?? response.error.code ?? 'error', ...messageOf(response.error.message) };
   }
-  const ending = last?.ending;
-  if (ending === undefined || ending === 'complete' || ending === 'upgraded' || ending === 'caller_stopped_reading') {
-    return undefined;
+  return undefined;
+}
+
+/**
+ * Why an exchange broke off. Clients tear a connection down for a timeout and for an abort, and then speak of a reset
+ * or of each other: there the ending is the word that holds for all of them.
+ */
+function brokenBy({ ending, error: own }: Exchange, error = own): Failure | undefined {
+  switch (ending) {
+    case 'caller_stopped_reading':
+      return undefined;
+    case 'timeout':
+    case 'caller_abort':
+      return { type: ending, ...messageOf(error?.message) };
+    default:
+      if (error) return { type: errorType(error), ...messageOf(error.message) };
+      return ending === 'complete' || ending === 'upgraded' ? undefined : { type: ending };
   }
-  return { type: ending };
 }
 
 function messageOf(message: string | undefined): { message?: string } {
@@ -187,7 +200,7 @@ function statusOf(failure: Failure | undefined): SpanStatus {
 
 function attemptFacts(spanId: string, exchange: Exchange, attempt: number): AttemptSpanFacts {
   const status = exchange.response?.status;
-  const failed = (status ?? 0) >= 400 ? String(status) : exchange.error ? errorType(exchange.error) : undefined;
+  const failed = (status ?? 0) >= 400 ? { type: String(status) } : brokenBy(exchange);
   const startUnixNano = BigInt(exchange.startUnixNano);
   return {
     spanId,
@@ -200,9 +213,9 @@ function attemptFacts(spanId: string, exchange: Exchange, attempt: number): Atte
       ...serverAttributes(exchange.request.url),
       ...(attempt > 0 ? { [HTTP_ATTR.requestResendCount]: attempt } : {}),
       ...(status === undefined ? {} : { [HTTP_ATTR.responseStatusCode]: status }),
-      ...(failed === undefined ? {} : { [HTTP_ATTR.errorType]: failed }),
+      ...(failed === undefined ? {} : { [HTTP_ATTR.errorType]: failed.type }),
     },
-    status: failed === undefined ? { code: 'unset' } : { code: 'error', ...messageOf(exchange.error?.message) },
+    status: statusOf(failed),
   };
 }
 
