@@ -4,10 +4,14 @@ import type { WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from '
 import type { InstrumentConfig } from './config.ts';
 import { type ExitHooks, installExitHooks } from './exit-hooks.ts';
 import type { ExchangeTap } from './exchange-tap.ts';
+import { LateExchange } from './late-exchange.ts';
 import type { FaultCounts, Faults } from './faults.ts';
 import { HostCounts } from './host-counts.ts';
 import { callContext, currentScope, runInScope, withFrame } from './scope.ts';
 import type { TapHost, Verdict } from './tap-host.ts';
+
+/** As it was at the start: a program under test may put a clock of its own in its place. */
+const { setImmediate } = globalThis;
 
 /** Key of the runtime on `globalThis`; the number changes when its members do. */
 export const RUNTIME: unique symbol = Symbol.for('orangebox.runtime.1');
@@ -59,6 +63,7 @@ export class RuntimeHost implements TapHost, Runtime {
   readonly #loadSink: () => WireSink;
   #sink: WireSink | undefined;
   #sinkFailed = false;
+  #late: LateExchange[] = [];
   #exit: ExitHooks | undefined;
   #undo: (() => void)[] = [];
 
@@ -119,16 +124,29 @@ export class RuntimeHost implements TapHost, Runtime {
   }
 
   open(start: WireExchangeStart): WireExchange | undefined {
-    const sink = this.#useSink();
-    if (!sink) return undefined;
+    if (this.#sinkFailed) return undefined;
+    if (!this.#sink) return this.#openLate(start);
     try {
-      const exchange = sink.open(start);
+      const exchange = this.#sink.open(start);
       this.recorded++;
       return exchange;
     } catch (error) {
       this.fault('opening an exchange', error);
       return undefined;
     }
+  }
+
+  /**
+   * The first exchanges of a process: the recorder is loaded at the end of this turn of the event loop, when the
+   * connection is on its way, so that loading it holds no request back.
+   */
+  #openLate(start: WireExchangeStart): WireExchange {
+    if (this.#late.length === 0) setImmediate(() => this.#useSink());
+    this.#useExitHooks();
+    const exchange = new LateExchange(start);
+    this.#late.push(exchange);
+    this.recorded++;
+    return exchange;
   }
 
   tool(run: WrappedToolRun): void {
@@ -161,6 +179,7 @@ export class RuntimeHost implements TapHost, Runtime {
   }
 
   async flush(timeoutMs: number): Promise<void> {
+    this.#useLateSink();
     try {
       await this.#sink?.flush(timeoutMs);
     } catch (error) {
@@ -179,6 +198,7 @@ export class RuntimeHost implements TapHost, Runtime {
 
   /** Writes everything down; the program goes on, or may. */
   flushSinkSync(): void {
+    this.#useLateSink();
     try {
       this.#sink?.flushSync('process_exit');
     } catch (error) {
@@ -186,15 +206,29 @@ export class RuntimeHost implements TapHost, Runtime {
     }
   }
 
+  #useLateSink(): void {
+    if (this.#late.length > 0) this.#useSink();
+  }
+
+  #useExitHooks(): void {
+    this.#exit ??= installExitHooks(this, this.#config.exitFlushMs);
+  }
+
   #useSink(): WireSink | undefined {
     if (this.#sink || this.#sinkFailed) return this.#sink;
     try {
-      // What the recorder does while it starts must not be recorded.
-      this.#sink = this.suppress(this.#loadSink);
-      this.#exit = installExitHooks(this, this.#config.exitFlushMs);
+      this.#useExitHooks();
+      this.#sink = this.#loadSink();
     } catch (error) {
       this.#sinkFailed = true;
       this.#faults.note('loading the recorder', error);
+    }
+    for (const exchange of this.#late.splice(0)) {
+      try {
+        exchange.attach(this.#sink);
+      } catch (error) {
+        this.fault('opening an exchange', error);
+      }
     }
     return this.#sink;
   }
