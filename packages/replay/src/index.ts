@@ -24,4 +24,5 @@ export { serveRecorded } from './serve-recorded.ts';
 
 // The request again, live, and what came of it
 export { resend } from './resend/resend.ts';
+export { credentialFor } from './resend/providers.ts';
 export { compare, compareResent, type NoiseComparison, type VerdictCounts } from './compare.ts';

@@ -85,3 +85,10 @@ export function credentialOf(provider: Provider, env: Environment): { variable: 
   }
   return undefined;
 }
+
+/** The header and the environment variable of the credential that may go to a URL; undefined for foreign hosts. */
+export function credentialFor(url: URL, env: Environment): { header: string; variable: string } | undefined {
+  const provider = providerOf(url, env);
+  const variable = provider && (credentialOf(provider, env)?.variable ?? provider.variables[0]);
+  return variable === undefined ? undefined : { header: provider.header, variable };
+}

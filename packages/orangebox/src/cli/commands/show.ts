@@ -54,7 +54,7 @@ async function showForm(
   const { terminal } = context;
   const { snapshot } = await loadOne(context, reference, store);
   if (form === 'http') renderHttp(penFor(terminal, options), snapshot, decodeContent);
-  else if (form === 'curl') terminal.line(curlCommand(snapshot));
+  else if (form === 'curl') terminal.line(curlCommand(snapshot, context.env.all));
   else writeRaw(context, snapshot, options.request === true);
 }
 

@@ -2,13 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { encodeBody } from '@orangebox/codec';
 import { type HeaderList, OrangeboxError, type Snapshot } from '@orangebox/schema';
 import { describe, expect, it } from 'vitest';
-import { curlCommand } from './curl.ts';
+import { curlCommand as commandOf } from './curl.ts';
 
 function snapshotOf(url: string, body: string | Uint8Array = '', headers: HeaderList = [], method = 'POST'): Snapshot {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const request = { method, url, headers, body: encodeBody(bytes), chunks: [], sent: true };
   return { exchanges: [{ request }] } as unknown as Snapshot;
 }
+
+const curlCommand = (snapshot: Snapshot, env: Record<string, string> = {}): string => commandOf(snapshot, env);
 
 /** What curl would get: the command is run by a real shell in which `curl` only prints its arguments and input. */
 function argumentsOf(command: string): string[] {
@@ -61,6 +63,21 @@ describe('the curl command', () => {
       expect(command).not.toContain('OPENAI_API_KEY');
       expect(command).toContain('# the value of Authorization was replaced');
     }
+  });
+
+  it('names the Azure key for the one host that the user’s own endpoint has, since anyone can have a name there', () => {
+    const snapshot = snapshotOf('https://mine.openai.azure.com/x', '', [['api-key', '{{secret:api-key}}']]);
+    expect(curlCommand(snapshot)).not.toContain('AZURE_OPENAI_API_KEY');
+    const env = { AZURE_OPENAI_ENDPOINT: 'https://mine.openai.azure.com/' };
+    expect(curlCommand(snapshot, env)).toContain('"$AZURE_OPENAI_API_KEY"');
+    expect(curlCommand(snapshot, { AZURE_OPENAI_ENDPOINT: 'https://other.openai.azure.com/' })).not.toContain(
+      'AZURE_OPENAI_API_KEY',
+    );
+  });
+
+  it('puts the key into the header that the provider takes it in, and into no other', () => {
+    const headers: HeaderList = [['x-other-token', '{{secret:x-other-token}}']];
+    expect(curlCommand(snapshotOf('https://api.openai.com/v1/x', '', headers))).not.toContain('OPENAI_API_KEY');
   });
 
   it('takes no header that is none, and no option from a URL', () => {

@@ -1,9 +1,10 @@
 /**
  * The request as a curl command to paste into a shell. The recording is hostile: every word is quoted, a body cannot
  * name a file (`--data-raw` takes `@` as it is, `--globoff` takes brackets as they are), only http and https are
- * given out, and a credential's variable is named only for the provider's own host.
+ * given out, and a credential's variable is named only where `resend` would send it too: for the provider's own host.
  */
 import { decodeBody } from '@orangebox/codec';
+import { credentialFor } from '@orangebox/replay';
 import { OrangeboxError, type Snapshot } from '@orangebox/schema';
 
 /** Headers that curl makes itself or that belong to the recorded trace. */
@@ -23,14 +24,12 @@ const LEFT_OUT = new Set([
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const SECRET = /\{\{secret:[^}]*\}\}/;
 
-/** Environment variable of a provider's key, by host. */
-const KEY_VARIABLES: readonly (readonly [host: RegExp, variable: string])[] = [
-  [/^api\.openai\.com$/, 'OPENAI_API_KEY'],
-  [/^[a-z0-9-]+\.openai\.azure\.com$/, 'AZURE_OPENAI_API_KEY'],
-];
-
-/** Builds the command for the last attempt's request. `OBX_CURL_REFUSED` for anything but http and https. */
-export function curlCommand(snapshot: Snapshot): string {
+/**
+ * Builds the command for the last attempt's request. `OBX_CURL_REFUSED` for anything but http and https.
+ *
+ * @param env tells the one Azure host that counts as the user's own, and which of a provider's variables is set.
+ */
+export function curlCommand(snapshot: Snapshot, env: { readonly [name: string]: string | undefined }): string {
   const request = snapshot.exchanges.at(-1)?.request;
   const url = request === undefined ? undefined : tryUrl(request.url);
   if (request === undefined || url === undefined || !/^https?:$/.test(url.protocol) || !TOKEN.test(request.method)) {
@@ -38,15 +37,13 @@ export function curlCommand(snapshot: Snapshot): string {
       hint: 'look at it with --json',
     });
   }
-  const variable =
-    url.protocol === 'https:' && url.port === ''
-      ? KEY_VARIABLES.find(([host]) => host.test(url.hostname))?.[1]
-      : undefined;
+  const credential = credentialFor(url, env);
   const words = [`curl --globoff --request ${quote(request.method)} --url ${quote(url.href)}`];
   const notes: string[] = [];
   for (const [name, value] of request.headers) {
     if (LEFT_OUT.has(name.toLowerCase()) || !TOKEN.test(name)) continue;
     if (SECRET.test(value)) {
+      const variable = credential?.header === name.toLowerCase() ? credential.variable : undefined;
       if (variable === undefined) notes.push(`# the value of ${name} was replaced when it was recorded: put yours in`);
       words.push(`--header ${secretHeader(name, value, variable)}`);
     } else words.push(`--header ${quote(`${name}: ${value}`)}`);
