@@ -31,7 +31,7 @@ export async function purge(context: CommandContext, options: PurgeOptions): Pro
       'name it with --session ID, --user ID or --before TIME (30d, 2026-03-01)',
     );
   }
-  const { store, located } = await openStore(context);
+  const { store } = await openStore(context);
   try {
     let count = 0;
     let newest: string | undefined;
@@ -47,7 +47,7 @@ export async function purge(context: CommandContext, options: PurgeOptions): Pro
       else terminal.line('nothing matches; nothing was deleted');
       return EXIT.ok;
     }
-    const what = `${plural(count, 'recording')} in ${escapeLine(located.dir)}`;
+    const what = `${plural(count, 'recording')} in ${escapeLine(store.location)}`;
     const upTo = newest === undefined ? '' : `, the newest of ${formatTime(newest)}`;
     if (options.yes !== true && !(await confirm(context, `Delete ${what}${upTo}, for good?`, 'deleting recordings'))) {
       terminal.note('nothing was deleted');
