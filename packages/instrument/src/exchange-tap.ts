@@ -25,8 +25,6 @@ export type Doubt = 'body' | 'wire';
 
 type Held = (sink: WireExchange) => void;
 
-const NO_BYTES = new Uint8Array(0);
-
 /** A response head as the clients' taps know it. */
 export interface TapResponseHead {
   status: number;
@@ -55,7 +53,11 @@ export class ExchangeTap {
   /** What came while it is open whether the exchange is recorded; undefined once decided. */
   #held: Held[] | undefined;
   readonly #doubts: Set<Doubt>;
-  #first: Uint8Array = NO_BYTES;
+  /** The first body bytes, while they may have to be looked at. */
+  #first: Uint8Array[] = [];
+  #firstBytes = 0;
+  /** Looking begins anew each time, so it waits until there is twice as much: the work stays in proportion to the body. */
+  #nextLookBytes = 1;
 
   constructor(host: ExchangeHost, start: WireExchangeStart, doubts: Doubt[] = [], since: Instant = instant()) {
     this.#host = host;
@@ -91,11 +93,12 @@ export class ExchangeTap {
     const copy = Buffer.from(bytes);
     this.#held.push((sink) => sink.requestChunk(copy, at));
     if (!this.#doubts.has('body')) return;
-    const room = CONFIRM_BODY_MAX_BYTES - this.#first.byteLength;
-    const first = this.#first.byteLength === 0 ? copy : Buffer.concat([this.#first, copy.subarray(0, room)]);
-    if (confirmBody(first)) this.settle('body');
-    else if (first.byteLength >= CONFIRM_BODY_MAX_BYTES) this.drop();
-    else this.#first = first;
+    this.#first.push(copy);
+    this.#firstBytes += copy.byteLength;
+    if (this.#firstBytes < Math.min(this.#nextLookBytes, CONFIRM_BODY_MAX_BYTES)) return;
+    this.#nextLookBytes = 2 * this.#firstBytes;
+    if (this.#firstBytes < CONFIRM_BODY_MAX_BYTES) this.#look();
+    else this.#decideBody();
   }
 
   /** Whether this doubt still stands. */
@@ -106,14 +109,14 @@ export class ExchangeTap {
   /** Takes a doubt away; with the last one the exchange is opened and what was held goes out. */
   settle(doubt: Doubt): void {
     if (this.ended || !this.#doubts.delete(doubt) || this.#doubts.size > 0) return;
-    this.#first = NO_BYTES;
+    this.#first = [];
     this.#open();
   }
 
   requestEnd(trailers?: HeaderList): void {
     if (this.requestDone) return;
     this.requestDone = true;
-    if (this.#doubts.has('body')) this.drop();
+    this.#decideBody();
     const at = nanosSince(this.#since);
     this.#emit((sink) => sink.requestEnd(at, trailers));
   }
@@ -128,7 +131,7 @@ export class ExchangeTap {
     this.connected = true;
     this.headSeen = true;
     // A server may answer before it took the whole request.
-    if (this.#doubts.has('body')) this.drop();
+    this.#decideBody();
     const atNano = nanosSince(this.#since);
     const delivery = nextDelivery();
     this.#emit((sink) => sink.responseHead({ ...head, atNano, delivery }));
@@ -144,6 +147,7 @@ export class ExchangeTap {
   /** Ends the exchange; only the first call counts. */
   end(end: WireEnd): void {
     if (this.ended) return;
+    this.#decideBody();
     if (this.#held) {
       this.drop();
       return;
@@ -165,6 +169,17 @@ export class ExchangeTap {
     this.end({ ending: endingOf({ error, stage, aborted, timedOut }), stage, error });
   }
 
+  /** No more bytes are waited for: it is an LLM call by now, or none. */
+  #decideBody(): void {
+    if (this.doubts('body') && !this.#look()) this.drop();
+  }
+
+  #look(): boolean {
+    const isCall = confirmBody(Buffer.concat(this.#first));
+    if (isCall) this.settle('body');
+    return isCall;
+  }
+
   #open(): void {
     this.#sink = this.#host.open(this.#start);
     const held = this.#held;
@@ -184,7 +199,7 @@ export class ExchangeTap {
     this.ended = true;
     this.#held = undefined;
     this.#sink = undefined;
-    this.#first = NO_BYTES;
+    this.#first = [];
     this.#host.openTaps.delete(this);
   }
 
