@@ -1,4 +1,5 @@
 /** Which names of headers, fields, parameters and environment variables stand for credentials. */
+import { withoutScheme } from './values.ts';
 
 /** How a name's value is treated: always a secret, a secret where it looks like one, or not. */
 export type NameVerdict = 'secret' | 'if_secret_like' | 'no';
@@ -149,13 +150,37 @@ export interface NamedSecret {
   value: string;
 }
 
-/** The secrets of an environment: every value of {@link SECRET_MIN_BYTES} or more under a secret's name. */
+/** Variables that hold headers (`ORANGEBOX_HEADERS`, `OTEL_EXPORTER_OTLP_HEADERS`): `name=value,name=value`, percent-encoded. */
+const ENV_HEADERS = /(?:^|_)HEADERS$/i;
+
+/**
+ * The secrets of an environment: every value of {@link SECRET_MIN_BYTES} or more under a secret's name, and the
+ * credentials in lists of headers.
+ */
 export function secretsOfEnvironment(env: { readonly [name: string]: string | undefined }): NamedSecret[] {
   const secrets: NamedSecret[] = [];
   for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && value.length >= SECRET_MIN_BYTES && isSecretEnvName(name)) {
-      secrets.push({ name: `env.${name}`, value });
-    }
+    if (value === undefined || value.length < SECRET_MIN_BYTES) continue;
+    if (isSecretEnvName(name)) secrets.push({ name: `env.${name}`, value });
+    else if (ENV_HEADERS.test(name)) secrets.push(...credentialsOfHeaders(name, value));
   }
   return secrets;
+}
+
+function credentialsOfHeaders(variable: string, list: string): NamedSecret[] {
+  return list.split(',').flatMap((pair) => {
+    const equals = pair.indexOf('=');
+    const header = pair.slice(0, Math.max(equals, 0)).trim();
+    if (header === '' || !isCredentialHeader(header)) return [];
+    const value = withoutScheme(percentDecoded(pair.slice(equals + 1).trim()));
+    return value.length < SECRET_MIN_BYTES ? [] : [{ name: `env.${variable}.${header}`, value }];
+  });
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

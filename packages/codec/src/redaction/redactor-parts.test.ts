@@ -161,4 +161,13 @@ describe('environment variables', () => {
       { name: 'env.A_KEY', value: 'long-enough-1' },
     ]);
   });
+
+  it('takes the credentials out of variables that hold headers', () => {
+    const list =
+      'x-team=payments-europe,Authorization=Bearer%20collector-token-1, x-api-key=collector-key-22,api-key=short';
+    expect(secretsOfEnvironment({ OTEL_EXPORTER_OTLP_HEADERS: list, HEADERS_NOTE: list })).toEqual([
+      { name: 'env.OTEL_EXPORTER_OTLP_HEADERS.Authorization', value: 'collector-token-1' },
+      { name: 'env.OTEL_EXPORTER_OTLP_HEADERS.x-api-key', value: 'collector-key-22' },
+    ]);
+  });
 });

@@ -5,6 +5,11 @@ import { isMasked, type TokenBook } from './tokens.ts';
 const SCHEME =
   /^(?:Bearer|Basic|Token|Digest|Negotiate|NTLM|Hawk|ApiKey|Api-Key|Key|GenieKey|OAuth|JWT|DPoP|AWS4-HMAC-SHA256|GoogleLogin|SharedKey|SharedKeyLite) +/i;
 
+/** A credential value without its scheme. */
+export function withoutScheme(value: string): string {
+  return value.replace(SCHEME, '');
+}
+
 /** A credential value taken apart. */
 export interface ValueToken {
   /** What stays in front, the space after it included. */
