@@ -9,6 +9,8 @@ export class LazyShipper implements Shipper {
   readonly #host: ShipperHost;
   #waiting: ShipItem[] = [];
   #shipper: Shipper | undefined;
+  /** Offered after loading failed: they stay in the segment. */
+  #unsent: number | undefined;
   #loading: Promise<void> | undefined;
 
   constructor(config: RecorderConfig, host: ShipperHost) {
@@ -19,6 +21,10 @@ export class LazyShipper implements Shipper {
   offer(item: ShipItem): void {
     if (this.#shipper) {
       this.#shipper.offer(item);
+      return;
+    }
+    if (this.#unsent !== undefined) {
+      this.#unsent++;
       return;
     }
     this.#waiting.push(item);
@@ -32,8 +38,9 @@ export class LazyShipper implements Shipper {
   }
 
   stats(): ShipperStats {
-    const waiting = this.#waiting.length;
-    return this.#shipper?.stats() ?? { offered: waiting, shipped: 0, failed: 0, pending: waiting, inFlightBytes: 0 };
+    const pending = this.#waiting.length;
+    const failed = this.#unsent ?? 0;
+    return this.#shipper?.stats() ?? { offered: pending + failed, shipped: 0, failed, pending, inFlightBytes: 0 };
   }
 
   async #load(): Promise<void> {
@@ -45,6 +52,8 @@ export class LazyShipper implements Shipper {
       for (const item of waiting) shipper.offer(item);
       this.#shipper = shipper;
     } catch (error) {
+      this.#unsent = this.#waiting.length;
+      this.#waiting = [];
       this.#host.report('shipper_load', `payloads cannot be sent: ${messageOf(error)}; they stay in the segment`);
     }
   }

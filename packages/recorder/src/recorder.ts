@@ -229,7 +229,8 @@ class SegmentRecorder implements Recorder {
     this.#queue.push(() => {
       this.#ending.delete(call);
       this.#calls++;
-      this.#finisher?.callEnded(call, this.#declaredSeqs.get(call));
+      if (this.#finisher) this.#finisher.callEnded(call, this.#declaredSeqs.get(call));
+      else for (const exchange of call.exchanges) exchange.release();
     });
   }
 
@@ -254,7 +255,11 @@ class SegmentRecorder implements Recorder {
       setImmediate(() => {
         loadFinisher()
           .then((create) => this.#adopt(create))
-          .catch((error: unknown) => this.#reporter.fault('load', error))
+          .catch((error: unknown) => {
+            this.#reporter.fault('load', error);
+            // Nothing will ever finish a call: what ends is let go, and does not wait for ever.
+            this.#queue.release();
+          })
           .finally(resolve);
       }).unref();
     });
@@ -272,7 +277,8 @@ class SegmentRecorder implements Recorder {
       redactor: () => this.#secrets.redactor(),
       isParent: (spanId) => this.#parents.has(spanId),
       isAnyCallOpenBefore: (nano) => this.#isAnyCallOpenBefore(nano),
-      report: (code, message) => this.#reporter.warn(code, message),
+      // The message may quote what an endpoint answered.
+      report: (code, message) => this.#reporter.warn(code, this.#secrets.redactor().text(message).text),
     });
     this.#queue.release();
   }
