@@ -12,6 +12,8 @@ export interface Reporter {
   counts(): Record<string, number>;
 }
 
+const MAX_MESSAGE_CHARS = 1000;
+
 /** Makes a reporter that writes through `write` (by default to stderr). */
 export function createReporter(write: (line: string) => void = writeToStderr): Reporter {
   const counts = new Map<string, number>();
@@ -23,7 +25,8 @@ export function createReporter(write: (line: string) => void = writeToStderr): R
   const warn = (code: string, message: string): void => {
     if (!bump(code)) return;
     try {
-      write(`orangebox: ${message.replace(/[\r\n]+/g, ' ')}\n`);
+      // A message may quote an endpoint or an error: one line, which steers no terminal.
+      write(`orangebox: ${message.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').slice(0, MAX_MESSAGE_CHARS)}\n`);
     } catch {
       // A closed stderr is the program's business; there is nobody left to tell.
     }
