@@ -1,5 +1,4 @@
 /** Keeps the directory of segments below its bound: the oldest closed files go first. */
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parseSegmentFileName, SEGMENTS_DIRECTORY, type SegmentFileId } from '@orangebox/schema';
 import type { SegmentFs } from './segment-directory.ts';
@@ -97,13 +96,4 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-}
-
-/** Host part of segment names. */
-export function segmentHost(): string {
-  return (
-    hostname()
-      .replace(/[^A-Za-z0-9_.]/g, '_')
-      .slice(0, 64) || 'localhost'
-  );
 }

@@ -3,12 +3,19 @@
  * written is told to the caller, said once, and tried anew after a while in a new file.
  */
 import { constants } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { crc32 as zlibCrc32 } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { decodeSegment, encodeRecord, encodeSegmentHeader } from '@orangebox/codec';
-import { segmentFileName, type ProcessInfo, type SegmentFileId, type SegmentRecord } from '@orangebox/schema';
+import {
+  type ProcessInfo,
+  type SegmentFileId,
+  type SegmentRecord,
+  segmentFileName,
+  segmentHost,
+} from '@orangebox/schema';
 import { messageOf, type Reporter } from './report.ts';
-import { segmentHost, sweepSegments } from './retention.ts';
+import { sweepSegments } from './retention.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
 
 /** Where frames of records stand on the disk: one, or several that follow each other. */
@@ -39,10 +46,6 @@ const RETRY_AFTER_MS = 1000;
 const FREE_SPACE_CHECK_MS = 10_000;
 const MIN_FREE_SHARE = 0.05;
 
-const crc32: ((bytes: Uint8Array) => number) | undefined =
-  // Node 20.15 and 22.2 brought it; the codec has its own otherwise.
-  typeof zlibCrc32 === 'function' ? (bytes) => zlibCrc32(bytes) : undefined;
-
 /** Writes one series of segment files, lazily: no file before the first record. */
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
@@ -68,16 +71,11 @@ export class SegmentWriter {
     this.#now = options.nowMs ?? Date.now;
     this.#rotateBytes = Math.max(64 * 1024, Math.min(ROTATE_BYTES, Math.floor(options.dirBytes / 4)));
     this.#series = {
-      host: segmentHost(),
+      host: segmentHost(hostname()),
       pid: options.process.pid,
       threadId: options.process.threadId,
       startUnixMs: this.#now(),
     };
-  }
-
-  /** Number of the file that is written to. */
-  get fileNumber(): number {
-    return this.#n;
   }
 
   /** Path of the file that is written to; empty before the first record. */
@@ -137,7 +135,7 @@ export class SegmentWriter {
     } finally {
       this.#fs.closeSync(fd);
     }
-    const decoder = decodeSegment(bytes, crc32 ? { crc32 } : {});
+    const decoder = decodeSegment(bytes, { crc32 });
     const records = Array.from(decoder, ({ record }) => record);
     if (decoder.end.state !== 'clean') throw new Error(`segment is damaged: ${location.path}`);
     return records;
@@ -189,7 +187,7 @@ export class SegmentWriter {
   #write(frames: Uint8Array[]): RecordLocation[] {
     const fd = this.#fd;
     if (fd === undefined) throw new Error('no segment is open');
-    const { n } = this;
+    const n = this.#n;
     const path = this.#path;
     let total = 0;
     const locations = frames.map((frame): RecordLocation => {
@@ -204,10 +202,6 @@ export class SegmentWriter {
     }
     this.#offset += total;
     return locations;
-  }
-
-  get n(): number {
-    return this.#n;
   }
 
   #sweep(): SegmentRecord | undefined {

@@ -11,12 +11,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeSegment } from '@orangebox/codec';
-import { segmentFileName } from '@orangebox/schema';
+import { segmentFileName, segmentHost } from '@orangebox/schema';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { segmentHost } from './retention.ts';
 import type { SegmentFs } from './segment-directory.ts';
 import {
   answer,
@@ -192,7 +191,7 @@ describe('bounds of the disk', () => {
     const dir = join(temporary(), 'box');
     const old = join(dir, 'segments', '2020-01-01');
     mkdirSync(old, { recursive: true });
-    const id = { host: segmentHost(), threadId: 0, startUnixMs: 1, n: 0 };
+    const id = { host: segmentHost(hostname()), threadId: 0, startUnixMs: 1, n: 0 };
     const dead = join(old, segmentFileName({ ...id, pid: 4_000_000 }));
     const alive = join(old, segmentFileName({ ...id, pid: process.ppid }));
     for (const path of [dead, alive]) {

@@ -21,6 +21,7 @@ export {
   SEGMENTS_DIRECTORY,
   type SegmentFileId,
   segmentFileName,
+  segmentHost,
   SNAPSHOT_KEY_PATTERN,
   SNAPSHOT_OBJECT_NAME,
   type SnapshotKeyParts,
@@ -37,7 +38,6 @@ export {
   FRAME_HEADER_BYTES,
   FRAME_MAX_BYTES,
   RECORD_TYPE,
-  type RecordedKind,
   type RecordTypeName,
   type RequestEndRecord,
   type RequestHeadRecord,
@@ -49,7 +49,6 @@ export {
   type SegmentRecord,
   type SegmentStartRecord,
   type ShippedRecord,
-  type SnapshotContext,
   type ToolRecord,
 } from './segment.ts';
 export {

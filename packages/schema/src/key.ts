@@ -61,6 +61,11 @@ export function segmentFileName(id: SegmentFileId): string {
   return `${id.host}-${id.pid}-${id.threadId}-${id.startUnixMs}-${id.n}${SEGMENT_EXTENSION}`;
 }
 
+/** Host part of a segment's name, from the machine's host name. */
+export function segmentHost(hostname: string): string {
+  return hostname.replace(/[^A-Za-z0-9_.]/g, '_').slice(0, 64) || 'localhost';
+}
+
 /** What a segment's name tells. `host` has only `[A-Za-z0-9_.]`. */
 export interface SegmentFileId {
   host: string;

@@ -18,7 +18,6 @@ import type {
   Redaction,
   ScopeFrame,
   SessionRef,
-  SnapshotKind,
   Stage,
   TimeSpan,
   ToolExecution,
@@ -238,11 +237,3 @@ export type SegmentRecord =
   | ShippedRecord
   | DroppedRecord
   | SegmentEndRecord;
-
-/** Facts for assembling a snapshot that do not stand in the call's own records. */
-export interface SnapshotContext {
-  process: ProcessInfo;
-}
-
-/** Kind of snapshot a record set makes. */
-export type RecordedKind = Extract<SnapshotKind, 'llm' | 'http' | 'tool'>;

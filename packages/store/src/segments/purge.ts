@@ -26,7 +26,7 @@ const CONTENT: ReadonlySet<SegmentRecord['type']> = new Set([
 /** Whether every file that holds frames of a record is closed: nobody writes there any more. */
 export function isPurgeable(record: IndexedRecord): boolean {
   const { series, from, place, type } = record;
-  if (!series.live) return true;
+  if (!series.mayBeWritten) return true;
   if (type === 'open') return false;
   return series.files.slice(from.file, place.file + 1).every((file) => file.closed);
 }
@@ -50,7 +50,7 @@ export async function purgeRecords(
     for (const [i, { file, closed }] of series.files.entries()) {
       // An exchange's frames stand between its first and its last record; the writer's present file is never touched.
       const touched = records.some((r) => i >= r.from.file && (i <= r.place.file || r.type === 'open'));
-      if (touched && (closed || !series.live)) freedBytes += await rewrite(file, isDoomed);
+      if (touched && (closed || !series.mayBeWritten)) freedBytes += await rewrite(file, isDoomed);
     }
     index.forget(series.name);
   }

@@ -11,6 +11,7 @@ import {
   SEGMENT_EXTENSION,
   SEGMENT_HEADER_BYTES,
   type SegmentFileId,
+  segmentHost,
 } from '@orangebox/schema';
 import { fsCode, fsError } from '../safe-fs.ts';
 
@@ -131,16 +132,16 @@ function readFully(handle: number, target: Buffer, position: number): Buffer {
   return target;
 }
 
-/** A file of another host counts as being written for this long after its last change. */
+/** A file of another host is shown as being written for this long after its last change. */
 const FOREIGN_LIVE_MS = 10 * 60_000;
 
 /**
  * Whether the process that wrote a series may still be running. A process number that was given to a later process
- * does not count.
+ * does not count. A process of another host cannot be asked: it counts for `foreignMs` after the file's last change.
  */
-export function writerLives(last: SegmentFile, nowMs: number = Date.now()): boolean {
+export function writerLives(last: SegmentFile, foreignMs: number = FOREIGN_LIVE_MS): boolean {
   const { host, pid, startUnixMs } = last.id;
-  if (host !== hostname().replace(/[^A-Za-z0-9_.]/g, '_')) return nowMs - last.modifiedMs < FOREIGN_LIVE_MS;
+  if (host !== segmentHost(hostname())) return Date.now() - last.modifiedMs < foreignMs;
   try {
     process.kill(pid, 0);
   } catch (error) {

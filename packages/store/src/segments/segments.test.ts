@@ -6,6 +6,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -178,6 +179,21 @@ describe('a process that lives', () => {
     expect(result).toMatchObject({ deleted: 1, kept: [{ session: { seq: 1 } }] });
     expect(statSync(file).ino).toBe(before);
     expect(await createSegmentStore(path).get(snapshotKey(rotated))).toBeUndefined();
+  });
+
+  it('keeps what a quiet process of another host may go on writing, for a day', async () => {
+    const path = directory();
+    const segments = new TestSegments(path, { host: 'container-of-a-shared-volume' });
+    segments.call({ session: { id: 's', seq: 0, basis: 'declared' } });
+    const file = segments.save();
+    const lastWritten = (hoursAgo: number): void => {
+      const time = Date.now() / 1000 - hoursAgo * 3600;
+      utimesSync(file, time, time);
+    };
+    lastWritten(1);
+    expect(await createSegmentStore(path).delete({ sessionId: 's' })).toMatchObject({ deleted: 0, kept: [{}] });
+    lastWritten(25);
+    expect(await createSegmentStore(path).delete({ sessionId: 's' })).toMatchObject({ deleted: 1, kept: [] });
   });
 });
 

@@ -69,6 +69,8 @@ interface OpenExchange {
 }
 
 const NO_SCOPE: ScopeFrame[] = [];
+/** A process of another host (a container, a shared volume) that wrote nothing for this long is taken as ended, as by the recorder. */
+const FOREIGN_IDLE_MS = 24 * 3600_000;
 const SHARED_REQUESTS_MAX = 1000;
 
 /** What the index reads; the other records belong to bodies. */
@@ -100,10 +102,16 @@ export class SeriesIndex {
     this.#recent = recent;
   }
 
-  /** Whether its writer may still write: the last file is not closed, or goes on in one to come, and the process lives. */
+  /** Whether its writer seems to be at work: the last file is not closed, or goes on in one to come, and the process lives. */
   get live(): boolean {
     const last = this.files.at(-1);
     return last !== undefined && !last.closed && writerLives(last.file);
+  }
+
+  /** Whether a file of it may still be written to. More careful than {@link live}: what was renamed under a writer is lost. */
+  get mayBeWritten(): boolean {
+    const last = this.files.at(-1);
+    return last !== undefined && !last.closed && writerLives(last.file, FOREIGN_IDLE_MS);
   }
 
   /** What the process said of itself, in the named file first. */

@@ -26,6 +26,7 @@ import {
   SEGMENTS_DIRECTORY,
   type SegmentRecord,
   segmentFileName,
+  segmentHost,
   type SessionRef,
   type Snapshot,
   type Stage,
@@ -129,7 +130,7 @@ export class TestSegments {
   get path(): string {
     const date = new Date(this.startMs).toISOString().slice(0, 10);
     const name = segmentFileName({
-      host: this.process.host.replace(/[^A-Za-z0-9_.]/g, '_'),
+      host: segmentHost(this.process.host),
       pid: this.process.pid,
       threadId: this.process.threadId,
       startUnixMs: this.startMs,
