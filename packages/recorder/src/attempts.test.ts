@@ -68,6 +68,17 @@ describe('attempts of one call', () => {
     ]);
   });
 
+  it('begin again at the first place after a redirect', () => {
+    start();
+    const place = (path: string): string => `https://a.example.test${path}/chat/completions`;
+    const redirect: Script = { url: place('/v1'), status: 307, responseHeaders: [['location', place('/v2')]] };
+    play(box.recorder, { ...redirect, ...counted(0) });
+    play(box.recorder, { url: place('/v2'), ...counted(0), status: 429 });
+    play(box.recorder, { ...redirect, ...counted(1) });
+    play(box.recorder, { url: place('/v2'), ...counted(1) });
+    expect(box.finish().calls.map((call) => call.exchangeIds)).toEqual([[1, 2, 3, 4]]);
+  });
+
   it('follow a redirect', () => {
     start();
     const from = 'https://a.example.test/v1/chat/completions';

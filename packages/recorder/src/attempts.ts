@@ -26,11 +26,15 @@ export function waitForSuccessorMs(exchange: ExchangeRecorder, nowMs: number): n
   return exchange.wireEnd?.ending === 'caller_abort' && retryCount(exchange) !== undefined ? ABORT_WINDOW_MS : 0;
 }
 
-/** Whether `next` may follow `earlier` as an attempt of the same call, and on what evidence. */
+/**
+ * Whether `next` may follow `earlier` as an attempt of the same call, and on what evidence. `first` is the call's first:
+ * where redirects led away from it, a retry begins there again.
+ */
 export function joins(
   earlier: ExchangeRecorder,
   next: ExchangeRecorder,
   sameBody: () => boolean,
+  first: ExchangeRecorder = earlier,
 ): AttemptsBasis | undefined {
   if (earlier.start.context.place !== next.start.context.place) return undefined;
   const target = redirectTarget(earlier);
@@ -42,8 +46,7 @@ export function joins(
     if (keepsMethod ? !sameMethod || !sameBody() : !sameMethod && next.start.method !== 'GET') return undefined;
     return 'redirect';
   }
-  if (earlier.start.method !== next.start.method || earlier.records.start.url !== next.records.start.url)
-    return undefined;
+  if (!sameTarget(earlier, next) && !sameTarget(first, next)) return undefined;
   const [before, count] = [retryCount(earlier), retryCount(next)];
   if (count !== undefined && count > 0) {
     if (before !== undefined && before !== count - 1) return undefined;
@@ -60,6 +63,10 @@ export function joins(
 export function weaker(a: AttemptsBasis | undefined, b: AttemptsBasis): AttemptsBasis {
   const order: AttemptsBasis[] = ['retry_header', 'redirect', 'inferred'];
   return a !== undefined && order.indexOf(a) > order.indexOf(b) ? a : b;
+}
+
+function sameTarget(a: ExchangeRecorder, b: ExchangeRecorder): boolean {
+  return a.start.method === b.start.method && a.records.start.url === b.records.start.url;
 }
 
 function isRetryable(exchange: ExchangeRecorder): boolean {

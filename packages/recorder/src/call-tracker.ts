@@ -93,7 +93,8 @@ export class CallTracker {
       const last = call.exchanges.at(-1);
       // A redirect is followed while the body of its answer still comes.
       if (!last || !(last.isEnded || last.records.responseHead)) continue;
-      const basis = joins(last, next, () => sameBody(call.exchanges[0] ?? last, last, next));
+      const first = call.exchanges[0] ?? last;
+      const basis = joins(last, next, () => sameBody(first, last, next), first);
       if (basis) return { call, basis };
     }
     return undefined;
