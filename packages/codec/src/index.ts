@@ -1,10 +1,11 @@
 /** Public names of @orangebox/codec. Each section is one concern; keep names listed one by one. */
 
-// Canonical JSON, hash, bodies, digest
+// Canonical JSON, hash, bodies, headers, digest
 export { CANONICAL_JSON_MAX_DEPTH, canonicalJson } from './canonical-json.ts';
 export type { Sha256 } from './hash.ts';
 export { concatBytes, fromBase64, toBase64, utf8, utf8Text } from './bytes.ts';
 export { decodeBody, encodeBody, type ResolveBody } from './body.ts';
+export { headerOf } from './headers.ts';
 export { snapshotDigest, verifySnapshotDigest } from './digest.ts';
 export { snapshotShapeError } from './snapshot-shape.ts';
 

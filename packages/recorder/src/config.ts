@@ -1,5 +1,6 @@
 /** Every environment variable that the recorder reads, parsed and checked. `docs/configuration.md` is the table. */
 import { resolve } from 'node:path';
+import { DEFAULT_DIRECTORY } from '@orangebox/schema';
 
 /** How much is recorded. */
 export type Level = 'full' | 'metadata' | 'errors' | 'off';
@@ -87,7 +88,7 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
   return {
     level,
     mode,
-    dir: resolveDir(dirSet ?? '.orangebox', cwd),
+    dir: resolveDir(dirSet ?? DEFAULT_DIRECTORY, cwd),
     keepsFiles: level !== 'off' && !sendsSpansOnly,
     keepsBodies: mode !== 'metadata' && level !== 'off',
     ...(endpoint ? { endpoint } : {}),

@@ -11,6 +11,7 @@ export {
 } from './attributes.ts';
 export { OrangeboxError } from './errors.ts';
 export {
+  DEFAULT_DIRECTORY,
   ENVELOPE_EXTENSION,
   OBJECTS_DIRECTORY,
   PART_OBJECT_PATTERN,

@@ -47,6 +47,9 @@ export const PART_OBJECT_PATTERN: RegExp = /^part-([0-9a-f]{16})-([0-9]{4})-of-(
 /** Extension of objects that hold OTLP protobuf envelopes. */
 export const ENVELOPE_EXTENSION = '.binpb';
 
+/** Directory of recordings in the working directory, where `ORANGEBOX_DIR` names no other. */
+export const DEFAULT_DIRECTORY = '.orangebox';
+
 /** Directory of segments under `ORANGEBOX_DIR`; below it a folder per UTC date `YYYY-MM-DD`. */
 export const SEGMENTS_DIRECTORY = 'segments';
 

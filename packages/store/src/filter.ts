@@ -1,7 +1,8 @@
 /** Which entries a filter takes. */
-import { decodeBody } from '@orangebox/codec';
+import { decodeBody, headerOf } from '@orangebox/codec';
 import type { Snapshot } from '@orangebox/schema';
 import { decodeContent } from './decode-content.ts';
+import { hasFailed } from './outcome.ts';
 import type { ListFilter, StoredEntry } from './store.ts';
 
 /** Facts that are known before an entry is read. */
@@ -66,19 +67,11 @@ function toolsOf(entry: StoredEntry): string[] {
 
 function passesStatus(entry: StoredEntry, wanted: string): boolean {
   const http = entry.summary?.status;
-  const failed = isFailed(entry);
-  if (wanted === 'error') return failed;
-  if (wanted === 'ok') return !failed;
+  if (wanted === 'error') return hasFailed(entry);
+  if (wanted === 'ok') return entry.status !== 'open' && !hasFailed(entry);
   if (/^[1-5]xx$/i.test(wanted)) return http !== undefined && String(http)[0] === wanted[0];
   if (/^\d{3}$/.test(wanted)) return http === Number(wanted);
   return entry.status === wanted || entry.summary?.ending === wanted;
-}
-
-function isFailed(entry: StoredEntry): boolean {
-  if (entry.error !== undefined || entry.tool?.failed) return true;
-  const { status, ending } = entry.summary ?? {};
-  if (status !== undefined && status >= 400) return true;
-  return ending !== undefined && !['complete', 'caller_stopped_reading', 'upgraded'].includes(ending);
 }
 
 /** Whether a text stands in the bodies of a snapshot (decoded), or in a tool's arguments or result. */
@@ -91,11 +84,11 @@ export function holdsText(snapshot: Snapshot, text: string): boolean {
   };
   if (found(snapshot.tool?.name) || found(snapshot.tool?.arguments) || found(snapshot.tool?.result)) return true;
   return snapshot.exchanges.some((exchange) => {
-    const request = headerValue(exchange.request.headers, 'content-encoding');
+    const request = headerOf(exchange.request.headers, 'content-encoding');
     if (found(textOf(() => decodeBody(exchange.request.body), request))) return true;
     const { response } = exchange;
     if (!response) return false;
-    const encoding = response.storedDecoded ? undefined : headerValue(response.headers, 'content-encoding');
+    const encoding = response.storedDecoded ? undefined : headerOf(response.headers, 'content-encoding');
     return found(textOf(() => decodeBody(response.body), encoding));
   });
 }
@@ -108,9 +101,4 @@ function textOf(read: () => Uint8Array, encoding: string | undefined): string | 
   } catch {
     return undefined;
   }
-}
-
-/** First value of a header, whatever its case. */
-export function headerValue(headers: readonly [string, string][], name: string): string | undefined {
-  return headers.find(([field]) => field.toLowerCase() === name)?.[1];
 }

@@ -14,7 +14,7 @@ export type {
 // Stores
 export { createMemoryStore } from './memory-store.ts';
 export { createDirectoryStore, type DirectoryStore } from './objects/directory-store.ts';
-export { findStoreDirectory, openStore, STORE_DIRECTORY_NAME } from './open-store.ts';
+export { findStoreDirectory, openStore } from './open-store.ts';
 export {
   createSegmentFileStore,
   createSegmentStore,
@@ -31,6 +31,9 @@ export { type KeyObjects, readObjects } from './objects/object-reader.ts';
 export { decodePayload, encodePayload, SNAPSHOT_MAX_BYTES } from './objects/payload.ts';
 export { type EnvelopePart, readEnvelopes } from './objects/envelope.ts';
 export { parseSnapshot, verifySnapshot } from './snapshot-shape.ts';
+
+// How an entry went
+export { endedByCaller, hasFailed } from './outcome.ts';
 
 // Content
 export { DECODED_BODY_MAX_BYTES, decodeContent } from './decode-content.ts';

@@ -2,6 +2,7 @@
 import { open, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
+  DEFAULT_DIRECTORY,
   ENVELOPE_EXTENSION,
   OBJECTS_DIRECTORY,
   OrangeboxError,
@@ -17,9 +18,6 @@ import { decodePayload, SNAPSHOT_MAX_BYTES } from './objects/payload.ts';
 import { fsError, listNames } from './safe-fs.ts';
 import { createSegmentFileStore, createSegmentStore } from './segments/segment-store.ts';
 import type { SnapshotStore } from './store.ts';
-
-/** Name of the recording directory that the CLI looks for. */
-export const STORE_DIRECTORY_NAME = '.orangebox';
 
 /**
  * Opens the store at a path.
@@ -88,7 +86,7 @@ async function startsWithMagic(path: string): Promise<boolean> {
 /** The nearest `.orangebox` directory at or above a directory; undefined when there is none. */
 export async function findStoreDirectory(from: string): Promise<string | undefined> {
   for (let current = from; ; current = dirname(current)) {
-    const candidate = join(current, STORE_DIRECTORY_NAME);
+    const candidate = join(current, DEFAULT_DIRECTORY);
     const facts = await stat(candidate).catch(() => undefined);
     if (facts?.isDirectory()) return candidate;
     if (dirname(current) === current) return undefined;

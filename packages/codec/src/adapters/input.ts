@@ -1,6 +1,7 @@
 /** What an adapter gets to read of an exchange: addresses, bodies as text, streams as events. */
-import type { Body, Exchange, HeaderList, Json, JsonObject } from '@orangebox/schema';
+import type { Body, Exchange, Json, JsonObject } from '@orangebox/schema';
 import { decodeBody } from '../body.ts';
+import { headerOf } from '../headers.ts';
 import { parseSse, type SseEvent } from '../sse.ts';
 import { isObject, parseJson } from './json.ts';
 import { parseMultipartFields } from './multipart.ts';
@@ -142,15 +143,6 @@ function bytesOf(body: Body): Uint8Array {
   } catch {
     return new Uint8Array(0);
   }
-}
-
-/** The first value of a header, whatever the case of its name. */
-export function headerOf(headers: HeaderList | undefined, name: string): string | undefined {
-  if (!headers) return undefined;
-  for (const [key, value] of headers) {
-    if (key.length === name.length && key.toLowerCase() === name) return value;
-  }
-  return undefined;
 }
 
 function splitUrl(url: string): { host: string; path: string } {

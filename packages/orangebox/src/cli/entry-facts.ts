@@ -1,5 +1,5 @@
 /** What lists say about an entry, in words. */
-import type { StoredEntry } from '@orangebox/store';
+import { hasFailed, type StoredEntry } from '@orangebox/store';
 import { shortId } from './show/header.ts';
 import { escapeLine } from './text/escape.ts';
 
@@ -25,24 +25,6 @@ export function outcomeOf(entry: StoredEntry): string {
     hasFailed(entry) && (ending ?? 'complete') === 'complete' && (entry.summary?.status ?? 0) < 400 ? 'error' : '',
   ];
   return parts.filter((part) => part !== '').join(' ');
-}
-
-/** Whether the program itself ended the call: nothing is wrong with it. */
-export function endedByCaller(entry: StoredEntry): boolean {
-  const ending = entry.summary?.ending;
-  return ending === 'caller_abort' || ending === 'caller_stopped_reading';
-}
-
-/** Whether the call or tool failed as the program saw it. */
-export function hasFailed(entry: StoredEntry): boolean {
-  if (entry.status === 'open' || endedByCaller(entry)) return false;
-  if (entry.tool !== undefined) return entry.tool.failed || entry.error !== undefined;
-  const ending = entry.summary?.ending;
-  return (
-    entry.error !== undefined ||
-    (entry.summary?.status ?? 0) >= 400 ||
-    (ending !== undefined && ending !== 'complete' && ending !== 'upgraded')
-  );
 }
 
 /** What became of the bytes: `exact`, `partial: body limit`, `lost`, `not kept`, `running`. */

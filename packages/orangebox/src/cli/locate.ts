@@ -1,13 +1,10 @@
 /** Which directory of recordings is meant: `--dir`, `ORANGEBOX_DIR`, or the nearest `.orangebox` upward. */
 import { statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { OBJECTS_DIRECTORY, OrangeboxError, SEGMENTS_DIRECTORY } from '@orangebox/schema';
+import { DEFAULT_DIRECTORY, OBJECTS_DIRECTORY, OrangeboxError, SEGMENTS_DIRECTORY } from '@orangebox/schema';
 import type { CommandContext } from './context.ts';
 import { errnoOf } from './exit-codes.ts';
 import { escapeLine } from './text/escape.ts';
-
-/** Name of the directory that a recording program makes. */
-export const DEFAULT_DIRECTORY = '.orangebox';
 
 /** A directory of recordings, found or not. */
 export interface Located {

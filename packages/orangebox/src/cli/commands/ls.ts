@@ -1,17 +1,7 @@
 /** `orangebox ls`: the recorded calls, newest first. */
-import type { StoredEntry } from '@orangebox/store';
+import { endedByCaller, hasFailed, type StoredEntry } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
-import {
-  endedByCaller,
-  hasFailed,
-  keptOf,
-  nameOf,
-  outcomeOf,
-  placeOf,
-  scopeOf,
-  sessionOf,
-  toolsOf,
-} from '../entry-facts.ts';
+import { keptOf, nameOf, outcomeOf, placeOf, scopeOf, sessionOf, toolsOf } from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FilterOptions, filterFrom } from '../filter-options.ts';
 import { openStore } from '../open-store.ts';

@@ -1,10 +1,9 @@
 /** `orangebox run -- COMMAND…`: one command, recorded. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { OrangeboxError } from '@orangebox/schema';
+import { DEFAULT_DIRECTORY, OrangeboxError } from '@orangebox/schema';
 import type { CommandContext } from '../context.ts';
 import { errnoOf } from '../exit-codes.ts';
-import { DEFAULT_DIRECTORY } from '../locate.ts';
 import { makeReportFile, type RunReport, saveLastRun } from '../run-report.ts';
 import { escapeLine } from '../text/escape.ts';
 import { plural } from '../text/format.ts';

@@ -1,7 +1,7 @@
 /** `orangebox` alone: the state, the last problem, what to do next. */
-import type { StoredEntry, StoreProblem } from '@orangebox/store';
+import { hasFailed, type StoredEntry, type StoreProblem } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
-import { hasFailed, nameOf, outcomeOf } from '../entry-facts.ts';
+import { nameOf, outcomeOf } from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Located, locate } from '../locate.ts';
 import { openStore } from '../open-store.ts';

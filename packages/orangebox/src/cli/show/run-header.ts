@@ -1,6 +1,5 @@
 /** The line above the calls of a session or trace. */
-import type { ResolvedReference, StoredEntry } from '@orangebox/store';
-import { hasFailed } from '../entry-facts.ts';
+import { hasFailed, type ResolvedReference, type StoredEntry } from '@orangebox/store';
 import { escapeLine } from '../text/escape.ts';
 import { formatCount, formatDuration, formatTime, millisecondsBetween, plural } from '../text/format.ts';
 import { agoText } from './header.ts';
