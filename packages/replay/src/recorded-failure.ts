@@ -1,4 +1,5 @@
 /** Recorded failures as the errors that a client gets. */
+import { headerOf } from '@orangebox/codec';
 import type { Exchange } from '@orangebox/schema';
 
 /** What becomes of a client that reads a recorded exchange. */
@@ -36,7 +37,7 @@ export function outcomeOf(exchange: Exchange): Outcome {
 
 /** A response of a stated length that is all there. */
 function isWhole(exchange: Exchange): boolean {
-  const length = exchange.response?.headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
+  const length = headerOf(exchange.response?.headers, 'content-length');
   return length !== undefined && Number(length) === exchange.response?.body.sizeBytes;
 }
 

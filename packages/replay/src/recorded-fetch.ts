@@ -1,4 +1,5 @@
 /** A `fetch` that gives the attempts of one recorded call, in order, and never reaches for the network. */
+import { headerOf } from '@orangebox/codec';
 import { type Exchange, type HeaderList, OrangeboxError, type Snapshot } from '@orangebox/schema';
 import { abortError, outcomeOf } from './recorded-failure.ts';
 import { isHopByHop, toResponse } from './recorded-message.ts';
@@ -79,13 +80,9 @@ function groupRedirects(exchanges: readonly Exchange[]): Exchange[][] {
     if (follows) visits.at(-1)?.push(exchange);
     else visits.push([exchange]);
     const { response } = exchange;
-    follows = response !== undefined && REDIRECTS.has(response.status) && hasLocation(response.headers);
+    follows = response !== undefined && REDIRECTS.has(response.status) && headerOf(response.headers, 'location') !== undefined;
   }
   return visits;
-}
-
-function hasLocation(headers: HeaderList): boolean {
-  return headers.some(([name]) => name.toLowerCase() === 'location');
 }
 
 /** An SDK's own timeout aborts every attempt; a user's abort ends the call. */

@@ -1,5 +1,5 @@
 /** Recorded exchanges as `Request` and `Response` objects. */
-import { decodeBody } from '@orangebox/codec';
+import { decodeBody, headerOf } from '@orangebox/codec';
 import {
   type Exchange,
   type ExchangeRequest,
@@ -36,11 +36,6 @@ const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Whether a header field can stand on the wire: no control characters, no line ends. */
 export function isValidField(name: string, value: string): boolean {
   return TOKEN.test(name) && FIELD_VALUE.test(value);
-}
-
-/** First value of a header, whatever its case. */
-export function headerOf(headers: HeaderList, name: string): string | undefined {
-  return headers.find(([field]) => field.toLowerCase() === name)?.[1];
 }
 
 /** The recorded request; `OBX_REPLAY_REQUEST` when no `Request` can be made of it. */

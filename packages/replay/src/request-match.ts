@@ -2,10 +2,9 @@
  * Whether a request is a recorded one: in its bytes, or in its canonical form. Canonical forgives key order, the name of
  * a multipart boundary and the values of replaced secrets, nothing else.
  */
-import { decodeBody, SECRET_TOKEN_PATTERN } from '@orangebox/codec';
+import { decodeBody, headerOf, SECRET_TOKEN_PATTERN } from '@orangebox/codec';
 import type { ExchangeRequest, HeaderList, Json } from '@orangebox/schema';
 import { decodeContent } from '@orangebox/store';
-import { headerOf } from './recorded-message.ts';
 
 /** A request as it came. */
 export interface SeenRequest {

@@ -2,10 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { decodeBody } from '@orangebox/codec';
+import { decodeBody, headerOf } from '@orangebox/codec';
 import { type Exchange, type JsonObject, OrangeboxError } from '@orangebox/schema';
 import { neverLeft } from './recorded-fetch.ts';
-import { headerOf } from './recorded-message.ts';
 
 /** An SDK that was found. */
 export interface FoundSdk {

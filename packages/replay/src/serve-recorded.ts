@@ -1,10 +1,11 @@
 /** A loopback endpoint that gives any client the recorded bytes in the recorded chunks. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { headerOf } from '@orangebox/codec';
 import { type Exchange, OrangeboxError, type Snapshot } from '@orangebox/schema';
 import { findCalls } from './lookup.ts';
 import { outcomeOf } from './recorded-failure.ts';
-import { headerOf, isHopByHop, isValidField, recordedChunks } from './recorded-message.ts';
+import { isHopByHop, isValidField, recordedChunks } from './recorded-message.ts';
 import { type MatchRung, RecordedRequest, type SeenRequest, targetOf } from './request-match.ts';
 import type { RecordedServer, Reference, ServeOptions } from './types.ts';
 
@@ -41,7 +42,8 @@ export async function serveRecorded(reference: Reference, options: ServeOptions 
 
 async function listen(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => {
+    // Stays: a fault after it listens (no descriptor left to accept with) ends nothing.
+    server.on('error', (cause) => {
       reject(
         new OrangeboxError('OBX_SERVE_PORT', `could not listen on 127.0.0.1:${port}: ${cause.message}`, {
           cause,

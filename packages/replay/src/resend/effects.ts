@@ -1,7 +1,7 @@
 /** What a request changes on the server besides answering. What is not known to be harmless counts as an effect. */
+import { headerOf } from '@orangebox/codec';
 import { decodeContent } from '@orangebox/store';
 import type { ExchangeRequest, Json, JsonObject } from '@orangebox/schema';
-import { headerOf } from '../recorded-message.ts';
 import { hasDuplicateMembers } from './duplicate-members.ts';
 
 /** Effects of a request. */

@@ -1,5 +1,5 @@
 /** `orangebox show REF`: a call as a conversation, or its bytes, JSON, HTTP or curl form. */
-import { decodeBody } from '@orangebox/codec';
+import { decodeBody, headerOf } from '@orangebox/codec';
 import { OrangeboxError, type Snapshot } from '@orangebox/schema';
 import { decodeContent, type ResolvedReference, type SnapshotStore } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
@@ -72,7 +72,7 @@ function writeRaw(context: CommandContext, snapshot: Snapshot, ofRequest: boolea
     context.terminal.bytes(bytes);
     return;
   }
-  const encoding = part.headers.find(([name]) => name.toLowerCase() === 'content-encoding')?.[1];
+  const encoding = headerOf(part.headers, 'content-encoding');
   const stored = 'storedDecoded' in part && part.storedDecoded !== undefined;
   const plain = encoding === undefined || stored ? bytes : (decodeContent(encoding, bytes) ?? bytes);
   context.terminal.line(escapeText(new TextDecoder().decode(plain)));

@@ -1,6 +1,5 @@
 /** Exchanges as HTTP messages, for reading. Every control character is escaped, so this is not for piping into a socket. */
-import type { ContentDecoder } from '@orangebox/codec';
-import { decodeBody } from '@orangebox/codec';
+import { type ContentDecoder, decodeBody, headerOf } from '@orangebox/codec';
 import type { Body, Exchange, HeaderList, Snapshot } from '@orangebox/schema';
 import { escapeLine, escapeText } from '../text/escape.ts';
 import { formatBytes } from '../text/format.ts';
@@ -60,7 +59,7 @@ function renderHeaders(pen: Pen, headers: HeaderList, derived: readonly number[]
 function renderBody(pen: Pen, body: Body, headers: HeaderList, decode: ContentDecoder): void {
   if (body.form === 'empty') return;
   const bytes = decodeBody(body);
-  const encoding = headers.find(([name]) => name.toLowerCase() === 'content-encoding')?.[1];
+  const encoding = headerOf(headers, 'content-encoding');
   const plain = encoding === undefined ? bytes : decode(encoding, bytes);
   const text = plain === undefined ? undefined : utf8(plain);
   if (encoding !== undefined && plain !== undefined) {
