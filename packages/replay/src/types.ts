@@ -86,6 +86,8 @@ export interface ResendOptions extends LookupOptions {
   baseUrl?: string;
   /** Where credentials are read; `process.env` by default. */
   env?: { readonly [name: string]: string | undefined };
+  /** What these match is replaced in what is kept of an answer, besides the environment's secrets. */
+  redactPatterns?: readonly RegExp[];
   /** Allows requests that change state on the server. */
   allowEffects?: boolean;
   /** Asked before anything is sent; false stops with `OBX_RESEND_DECLINED`. Nothing is asked when it is absent. */

@@ -1,6 +1,6 @@
 /** What of a recorded request is sent again, and where: worked out and checked before anything opens a socket. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { decodeBody, isCredentialHeader } from '@orangebox/codec';
+import { decodeBody, isCredentialHeader, type RedactorOptions, secretsOfEnvironment } from '@orangebox/codec';
 import { type Exchange, type HeaderList, OrangeboxError, type Snapshot } from '@orangebox/schema';
 import { isHopByHop, isValidField } from '../recorded-message.ts';
 import type { ResendOptions, ResendPlan } from '../types.ts';
@@ -13,8 +13,8 @@ export interface PlannedRequest {
   url: URL;
   method: string;
   body: Uint8Array;
-  /** Values to keep out of the new recording. */
-  secrets: { name: string; value: string }[];
+  /** What is kept out of the new recording. */
+  redaction: RedactorOptions;
   /** Header list of one sending, with new trace and idempotency values. */
   headers(traceId: string, spanId: string): HeaderList;
 }
@@ -81,7 +81,13 @@ export function planRequest(snapshot: Snapshot, options: ResendOptions): Planned
     url,
     method,
     body,
-    secrets: credential ? [{ name: `env.${credential.variable}`, value: credential.value }] : [],
+    redaction: {
+      secrets: [
+        ...(credential ? [{ name: `env.${credential.variable}`, value: credential.value }] : []),
+        ...secretsOfEnvironment(env),
+      ],
+      patterns: options.redactPatterns ?? [],
+    },
     headers: (traceId, spanId) => {
       const headers = fields.kept.map(([name, value]): [string, string] => [
         name,

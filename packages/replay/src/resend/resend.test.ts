@@ -6,6 +6,7 @@ import { ANSWER } from '../../../store/src/testing/write-segments.ts';
 import { startProvider, type TestProvider } from '../testing/provider.ts';
 import { recorded, type TestAttempt } from '../testing/recordings.ts';
 import type { ResendPlan } from '../types.ts';
+import { VERSION } from '../version.ts';
 import { resend } from './resend.ts';
 
 const KEY = 'sk-test-0123456789abcdef';
@@ -48,6 +49,25 @@ describe('a resent request', () => {
       Buffer.from(decodeBody(snapshot.exchanges[0]?.response?.body ?? { form: 'empty', sizeBytes: 0 })).toString(),
     ).toBe(ANSWER);
     expect(JSON.stringify(result)).not.toContain(KEY);
+  });
+
+  it('keeps no secret of the environment and nothing that a pattern matches, and says who made it', async () => {
+    const other = 'other-token-of-mine-7';
+    const result = await resend(
+      call({
+        url: 'https://api.openai.com/v1/chat/completions?echo=1',
+        requestHeaders: [
+          ['X-Note', other],
+          ['X-Mail', 'anna@example.com'],
+        ],
+      }),
+      { baseUrl: provider.url, env: { ...env, OTHER_TOKEN: other }, redactPatterns: [/[a-z]+@example\.com/] },
+    );
+    expect(provider.seen[0]?.headers).toMatchObject({ 'x-note': other, 'x-mail': 'anna@example.com' });
+    const { snapshot } = result.calls[0] ?? {};
+    expect(JSON.stringify(snapshot)).not.toMatch(/other-token|anna@/);
+    expect(JSON.stringify(snapshot)).toContain('{{secret:env.OTHER_TOKEN}}');
+    expect(snapshot?.process).toMatchObject({ pid: process.pid, node: process.version, orangebox: VERSION });
   });
 
   it('keeps header order and duplicates, renews trace and idempotency, leaves out baggage and cookies, and lists it', async () => {

@@ -1,5 +1,6 @@
 /** `orangebox resend REF`: the same request again, live, compared with the recording. */
 import { type Comparison, withViews } from '@orangebox/codec';
+import { readConfig } from '@orangebox/recorder';
 import { compareResent, type NoiseComparison, type ResendPlan, type ResentCall, resend } from '@orangebox/replay';
 import type { Snapshot } from '@orangebox/schema';
 import { decodeContent, type SnapshotStore } from '@orangebox/store';
@@ -50,6 +51,7 @@ export async function resendCommand(
       cwd: context.cwd,
       n,
       env: context.env.all,
+      redactPatterns: redactPatterns(context),
       allowEffects: options.allowEffects === true,
       ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
       confirm: async (plan) => {
@@ -76,6 +78,14 @@ export async function resendCommand(
   } finally {
     await store.close();
   }
+}
+
+/** `ORANGEBOX_REDACT` holds for what a resend keeps as for what a program records. */
+function redactPatterns({ env, terminal }: CommandContext): RegExp[] {
+  const { redactPatterns: patterns } = readConfig(env.all, (variable, message) => {
+    if (variable === 'ORANGEBOX_REDACT') terminal.note(message);
+  });
+  return patterns;
 }
 
 function jsonOf({ call, comparison }: Compared, key: string | undefined): object {
