@@ -169,7 +169,8 @@ function writeUnrecognised(context: CommandContext, state: State): void {
 }
 
 function includePattern(host: string): string {
-  // A pattern without a slash is a host, with any port and path.
+  // A pattern without a slash is a host, with any port and path. An IPv6 address has brackets, which a shell would read.
+  if (/^\[[0-9a-f:.]+\]/i.test(host)) return `'${host.slice(0, host.indexOf(']') + 1)}'`;
   return host.replace(/[^A-Za-z0-9.-].*$/, '');
 }
 

@@ -73,7 +73,7 @@ export function checkEnvironment(context: CommandContext): Check[] {
         : `spans go to the OTLP endpoint (${otel.protocol})`;
   checks.push({ name: 'spans', result: 'ok', message: spans });
   if (otel.attributeValueLimit !== undefined && otel.attributeValueLimit < 80) {
-    const hint = 'a snapshot key takes 83 characters; raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT';
+    const hint = 'a snapshot key takes 78 characters; raise OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT';
     checks.push({
       name: 'spans',
       result: 'warning',
