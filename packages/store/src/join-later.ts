@@ -1,6 +1,13 @@
 /** What later snapshots tell of a call: how its tools ran and what the next call of the session added. */
 import { describeCall, toolResultsOf } from '@orangebox/codec';
-import { type Message, OrangeboxError, type Snapshot, type ToolCall, type ToolExecution } from '@orangebox/schema';
+import {
+  type Message,
+  OrangeboxError,
+  type ResponseView,
+  type Snapshot,
+  type ToolCall,
+  type ToolExecution,
+} from '@orangebox/schema';
 import { decodeContent } from './decode-content.ts';
 import { compareStarts } from './filter.ts';
 import type { SnapshotStore, StoredEntry } from './store.ts';
@@ -20,7 +27,7 @@ const LOOK_AHEAD = 32;
 export async function joinLater(snapshot: Snapshot, store: SnapshotStore): Promise<LaterFacts> {
   const { request, response } = describeCall(snapshot, decodeContent);
   const later = await laterEntries(snapshot, store);
-  const next = await nextCall(snapshot, later, store);
+  const next = await nextCall(snapshot, response, later, store);
   const nextMessages = next ? addedMessages(request.messages, next, response.id) : [];
   const recorded = await recordedTools(snapshot, response.toolCalls, later, store);
   const seen = new Set(recorded.flatMap((tool) => tool.callId ?? []));
@@ -50,6 +57,7 @@ async function listedEntry(snapshot: Snapshot, store: SnapshotStore): Promise<St
 /** The call that continued this one: by the chain where both have one, else the next of the session. */
 async function nextCall(
   snapshot: Snapshot,
+  response: ResponseView,
   later: readonly StoredEntry[],
   store: SnapshotStore,
 ): Promise<Snapshot | undefined> {
@@ -57,8 +65,8 @@ async function nextCall(
   const after = snapshot.chain?.after;
   const chained = after === undefined ? undefined : calls.find((entry) => entry.chain?.before === after);
   if (chained) return loadIfThere(chained, store);
-  const answerIds = new Set(describeCall(snapshot, decodeContent).response.toolCalls.flatMap((call) => call.id ?? []));
-  const responseId = describeCall(snapshot, decodeContent).response.id;
+  const answerIds = new Set(response.toolCalls.flatMap((call) => call.id ?? []));
+  const responseId = response.id;
   for (const entry of calls) {
     const candidate = await loadIfThere(entry, store);
     if (!candidate) continue;
