@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { join } from 'node:path';
-import { storeContract } from './contract-suite.ts';
+import { storeContract } from './testing/contract-suite.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { createDirectoryStore } from './objects/directory-store.ts';
 import { createSegmentStore } from './segments/segment-store.ts';

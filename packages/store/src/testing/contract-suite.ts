@@ -1,8 +1,8 @@
 /** What every snapshot store must do: one suite, run on each kind. Not part of the package's surface. */
 import { expect, it } from 'vitest';
 import { OrangeboxError, type Snapshot, snapshotKey } from '@orangebox/schema';
-import type { ListFilter, SnapshotStore, StoredEntry } from './store.ts';
-import { TestSegments, temporaryDirectory } from './testing/write-segments.ts';
+import type { ListFilter, SnapshotStore, StoredEntry } from '../store.ts';
+import { TestSegments, temporaryDirectory } from './write-segments.ts';
 
 /** A store with snapshots in it, and how to be done with it. */
 export interface StoreUnderTest {
