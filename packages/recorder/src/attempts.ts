@@ -1,6 +1,7 @@
 /** When an exchange is one more attempt of an earlier call: pure rules over what was recorded. */
 import type { HeaderList } from '@orangebox/schema';
-import { type ExchangeRecorder, headerValue } from './exchange-recorder.ts';
+import type { ExchangeRecorder } from './exchange-recorder.ts';
+import { joinedHeader } from './joined-header.ts';
 
 /** How an attempt was joined, weakest evidence last. */
 export type AttemptsBasis = 'retry_header' | 'redirect' | 'inferred';
@@ -71,7 +72,7 @@ function sameTarget(a: ExchangeRecorder, b: ExchangeRecorder): boolean {
 
 function isRetryable(exchange: ExchangeRecorder): boolean {
   const head = exchange.records.responseHead;
-  if (head && headerValue(head.headers, 'x-should-retry') === 'false') return false;
+  if (head && joinedHeader(head.headers, 'x-should-retry') === 'false') return false;
   const status = head?.status ?? 0;
   if (status === 408 || status === 409 || status === 429 || status >= 500) return true;
   switch (exchange.wireEnd?.ending) {
@@ -90,20 +91,20 @@ function isRetryable(exchange: ExchangeRecorder): boolean {
 function redirectTarget(exchange: ExchangeRecorder): string | undefined {
   const head = exchange.records.responseHead;
   if (!head || !REDIRECTS.has(head.status)) return undefined;
-  const location = headerValue(head.headers, 'location');
+  const location = joinedHeader(head.headers, 'location');
   const base = exchange.records.start.url;
   return location !== undefined && URL.canParse(location, base) ? new URL(location, base).href : undefined;
 }
 
 function retryCount(exchange: ExchangeRecorder): number | undefined {
-  const raw = headerValue(exchange.records.requestHead?.headers, RETRY_COUNT_HEADER);
+  const raw = joinedHeader(exchange.records.requestHead?.headers, RETRY_COUNT_HEADER);
   return raw !== undefined && /^\d{1,6}$/.test(raw) ? Number(raw) : undefined;
 }
 
 function retryAfterMs(headers: HeaderList | undefined, nowMs: number): number | undefined {
-  const ms = Number(headerValue(headers, 'retry-after-ms') ?? Number.NaN);
+  const ms = Number(joinedHeader(headers, 'retry-after-ms') ?? Number.NaN);
   if (Number.isFinite(ms)) return ms;
-  const raw = headerValue(headers, 'retry-after');
+  const raw = joinedHeader(headers, 'retry-after');
   if (raw === undefined) return undefined;
   const seconds = Number(raw);
   const value = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(raw) - nowMs;

@@ -16,9 +16,10 @@ import { BodyRecorder } from './body-recorder.ts';
 import type { RecorderConfig } from './config.ts';
 import { canDecode, contentCodings } from './content-decoding.ts';
 import { errorInfo } from './error-info.ts';
+import { exchangeStartRecord } from './exchange-start.ts';
+import { joinedHeader } from './joined-header.ts';
 import type { MemoryBudget, MemoryHolder } from './memory-budget.ts';
 import type { RecordOwner, RecordSink } from './record-sink.ts';
-import { redactJson } from './redact-json.ts';
 import { addLocation, type RecordLocation } from './segment-writer.ts';
 import type { WireEnd, WireExchange, WireExchangeStart } from './wire-events.ts';
 
@@ -43,6 +44,8 @@ export interface ExchangeHost {
 
 /** Memory that a chunk takes besides its bytes. */
 const CHUNK_OVERHEAD_BYTES = 120;
+/** A server may send responses of status 1xx without end. */
+const MAX_INFORMATIONAL = 100;
 
 /** The recorder of one exchange. Everything that the tap calls is guarded: nothing throws into the program. */
 export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder {
@@ -59,6 +62,8 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   #end:
     | { end: Omit<WireEnd, 'error'>; atNano: number; error?: { info: ErrorInfo; redactions: Redaction[] } }
     | undefined;
+  /** In headers whose records have no place for them. */
+  #otherRedactions: Redaction[] = [];
   #codedHeldBytes = 0;
   heldBytes = 0;
   /** Chunk bytes were let go and stand in the segment only. */
@@ -76,38 +81,8 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     this.#host = host;
     this.id = id;
     this.start = start;
-    const { context } = start;
     this.#redactor = host.redactor();
-    const url = this.#redactor.url(start.url);
-    // Names, ids and tags are the program's own words; a program may well put a key into them.
-    const words = redactJson(
-      {
-        scope: context.scope,
-        ...(context.session ? { session: context.session } : {}),
-        ...(start.callSite === undefined ? {} : { callSite: start.callSite }),
-      },
-      this.#redactor,
-      'metadata',
-    );
-    const { scope = [], session, callSite } = words.value ?? {};
-    const redactions = [...url.redactions, ...words.redactions];
-    this.records = newExchangeRecords({
-      type: 'exchangeStart',
-      exchangeId: id,
-      kind: start.kind,
-      trace,
-      scope: [...scope],
-      ...(session
-        ? { session: { id: session.id, ...(session.userId === undefined ? {} : { userId: session.userId }) } }
-        : {}),
-      ...(session?.metadata ? { metadata: session.metadata } : {}),
-      startUnixNano: String(start.startUnixNano),
-      client: start.client,
-      method: start.method,
-      url: url.url,
-      ...(callSite === undefined ? {} : { callSite }),
-      ...(redactions.length > 0 ? { redactions } : {}),
-    });
+    this.records = newExchangeRecords(exchangeStartRecord(id, start, trace, this.#redactor));
     this.#request = this.#body('requestChunk', []);
     host.budget.enter(this);
     this.#put(this.records.start, false);
@@ -130,7 +105,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   requestHead(headers: HeaderList, derivedHeaders: number[], peer?: { address: string; port: number }): void {
     this.#guard('request_head', () => {
       const clean = this.#redactor.headers(headers, 'request');
-      const codings = contentCodings(headerValue(headers, 'content-encoding'));
+      const codings = contentCodings(joinedHeader(headers, 'content-encoding'));
       if (codings.length > 0 && this.records.requestChunks.length === 0) {
         this.#request = this.#body('requestChunk', codings);
       }
@@ -158,7 +133,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     this.#guard('request_end', () => {
       if (this.records.requestEnd) return;
       this.#chunks(this.#finishRequest(), false);
-      const clean = trailers && this.#redactor.headers(trailers, 'request').headers;
+      const clean = trailers && this.#otherHeaders(trailers, 'request');
       this.#add(
         { type: 'requestEnd', exchangeId: this.id, offsetNano: nano(atNano), ...(clean ? { trailers: clean } : {}) },
         true,
@@ -169,7 +144,8 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
 
   informational(status: number, headers: HeaderList): void {
     this.#guard('informational', () => {
-      this.#informational.push({ status, headers: this.#redactor.headers(headers, 'response').headers });
+      if (this.#informational.length >= MAX_INFORMATIONAL) return;
+      this.#informational.push({ status, headers: this.#otherHeaders(headers, 'response') });
     });
   }
 
@@ -188,7 +164,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
         ...(this.#informational.length > 0 ? { informational: this.#informational } : {}),
         ...(clean.redactions.length > 0 ? { redactions: clean.redactions } : {}),
       };
-      const codings = contentCodings(headerValue(head.headers, 'content-encoding'));
+      const codings = contentCodings(joinedHeader(head.headers, 'content-encoding'));
       this.#response = this.#body('responseChunk', codings);
       this.#add(record, false);
     });
@@ -289,8 +265,13 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       ...(this.#request.isTruncated || (this.isMemoryLost && !this.isSpilled) ? { request: true as const } : {}),
       ...(body?.isTruncated || (this.isMemoryLost && !this.isSpilled) ? { response: true as const } : {}),
     };
-    const redactions = [...this.#request.redactions, ...(body?.redactions ?? []), ...(error?.redactions ?? [])];
-    const trailers = end.trailers && this.#redactor.headers(end.trailers, 'response').headers;
+    const trailers = end.trailers && this.#otherHeaders(end.trailers, 'response');
+    const redactions = [
+      ...this.#request.redactions,
+      ...(body?.redactions ?? []),
+      ...this.#otherRedactions,
+      ...(error?.redactions ?? []),
+    ];
     this.isSealed = true;
     this.#add(
       {
@@ -320,6 +301,13 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     this.isWithheld = true;
     body.isTruncated = true;
     return [];
+  }
+
+  /** Trailers and the heads of 1xx responses, secrets replaced; the end of the exchange lists what was. */
+  #otherHeaders(headers: HeaderList, of: 'request' | 'response'): HeaderList {
+    const clean = this.#redactor.headers(headers, of);
+    this.#otherRedactions.push(...clean.redactions);
+    return clean.headers;
   }
 
   #requestKnown(): void {
@@ -391,10 +379,4 @@ function isChunk(record: SegmentRecord): record is ChunkRecord {
 
 function nano(value: number): string {
   return String(Math.max(0, Math.round(value)));
-}
-
-/** Value of the first header of a name; duplicates joined as HTTP does. */
-export function headerValue(headers: HeaderList | undefined, name: string): string | undefined {
-  const values = headers?.filter(([n]) => n.toLowerCase() === name).map(([, value]) => value);
-  return values && values.length > 0 ? values.join(', ') : undefined;
 }

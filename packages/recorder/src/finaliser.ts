@@ -21,7 +21,8 @@ import {
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
 import { decodeContent } from './content-decoding.ts';
-import { type ExchangeRecorder, headerValue } from './exchange-recorder.ts';
+import type { ExchangeRecorder } from './exchange-recorder.ts';
+import { joinedHeader } from './joined-header.ts';
 import { callSpanFacts, type SpanContentOptions, timeToFirstChunkNano } from './otel/span-content.ts';
 import { callSpanRecords } from './otel/span-record.ts';
 import type { RecordSink } from './record-sink.ts';
@@ -124,7 +125,7 @@ interface EndInput {
 
 /** An answer in pieces may spell what none of them holds. */
 function cleanViews(views: Described, last: ExchangeRecorder, host: FinaliserHost): Described | undefined {
-  const type = headerValue(last.records.responseHead?.headers, 'content-type') ?? '';
+  const type = joinedHeader(last.records.responseHead?.headers, 'content-type') ?? '';
   const isWhole = /^application\/json\b/i.test(type) && !views.call.stream;
   return isWhole ? views : redactJson(views, host.redactor(), 'response.body').value;
 }
