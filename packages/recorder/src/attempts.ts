@@ -1,10 +1,7 @@
 /** When an exchange is one more attempt of an earlier call: pure rules over what was recorded. */
-import type { HeaderList } from '@orangebox/schema';
+import type { AttemptsBasis, HeaderList } from '@orangebox/schema';
 import type { ExchangeRecorder } from './exchange-recorder.ts';
 import { joinedHeader } from './joined-header.ts';
-
-/** How an attempt was joined, weakest evidence last. */
-export type AttemptsBasis = 'retry_header' | 'redirect' | 'inferred';
 
 /** The least time that a failed call waits for its retry. */
 const RETRY_WINDOW_MS = 60_000;

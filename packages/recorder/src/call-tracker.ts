@@ -1,6 +1,7 @@
 /** Joins exchanges to calls, and says when a call has ended. */
 import { concatBytes } from '@orangebox/codec';
-import { type AttemptsBasis, joins, waitForSuccessorMs, weaker } from './attempts.ts';
+import type { AttemptsBasis } from '@orangebox/schema';
+import { joins, waitForSuccessorMs, weaker } from './attempts.ts';
 import type { ExchangeRecorder } from './exchange-recorder.ts';
 import type { SpanHandle } from './spans.ts';
 

@@ -11,6 +11,7 @@
  */
 import { randomFillSync } from 'node:crypto';
 import type { ErrorInfo, SnapshotKind, ToolExecution, TraceRef } from '@orangebox/schema';
+import { SPAN_KEY } from './otel/api-shapes.ts';
 import type { CallContext } from './wire-events.ts';
 
 /** Value of a span attribute. */
@@ -139,9 +140,6 @@ export interface CallSpans {
   onBeforeShutdown?(drain: () => void): void;
 }
 
-/** `createContextKey` of the OpenTelemetry API uses `Symbol.for`, so the active span can be read without the API. */
-const OTEL_SPAN_KEY: symbol = Symbol.for('OpenTelemetry Context Key SPAN');
-
 /** Filled in one go; `Math.random` is the program's own and must not be advanced by us. */
 const pool: Buffer = Buffer.allocUnsafeSlow(2048);
 let poolOffset = pool.length;
@@ -179,7 +177,7 @@ export function activeSpanContext(
   context: CallContext,
 ): { traceId: string; spanId: string; sampled: boolean } | undefined {
   try {
-    const span = context.otelContext?.getValue(OTEL_SPAN_KEY);
+    const span = context.otelContext?.getValue(SPAN_KEY);
     const get = (span as { spanContext?: () => unknown } | undefined)?.spanContext;
     if (typeof get !== 'function') return undefined;
     const ids = get.call(span) as { traceId?: unknown; spanId?: unknown; traceFlags?: unknown };

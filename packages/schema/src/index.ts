@@ -53,6 +53,7 @@ export {
   type ToolRecord,
 } from './segment.ts';
 export {
+  type AttemptsBasis,
   type Body,
   type CallView,
   type Chain,

@@ -7,6 +7,7 @@
  * u32le delivery | u32le wireSizeBytes | bytes`.
  */
 import type {
+  AttemptsBasis,
   Chain,
   Ending,
   ErrorInfo,
@@ -147,7 +148,7 @@ export interface CallEndRecord {
   type: 'callEnd';
   kind: 'llm' | 'http';
   exchangeIds: number[];
-  attemptsBasis?: 'retry_header' | 'redirect' | 'inferred';
+  attemptsBasis?: AttemptsBasis;
   attemptSpanIds?: string[];
   trace: TraceRef;
   session?: SessionRef;

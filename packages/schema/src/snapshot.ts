@@ -303,6 +303,9 @@ export interface ProcessInfo {
   gitRevision?: string;
 }
 
+/** How attempts were joined to one call, weakest evidence last. */
+export type AttemptsBasis = 'retry_header' | 'redirect' | 'inferred';
+
 /** The snapshot document, version 1. */
 export interface Snapshot {
   schema: typeof SNAPSHOT_SCHEMA;
@@ -316,7 +319,7 @@ export interface Snapshot {
   /** `llm` and `http` snapshots: the wire, the truth of the document. */
   exchanges: Exchange[];
   /** How attempts were joined when there are several. */
-  attemptsBasis?: 'retry_header' | 'redirect' | 'inferred';
+  attemptsBasis?: AttemptsBasis;
   /** `tool` snapshots. */
   tool?: ToolExecution;
   error?: ErrorInfo;
