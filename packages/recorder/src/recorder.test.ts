@@ -277,4 +277,18 @@ describe('endings', () => {
     expect(records.calls).toHaveLength(1);
     expect(records.calls[0]?.summary.ending).toBe('complete');
   });
+
+  it('secrets in trailers and 1xx heads are replaced and counted, and a bounded number of such heads is kept', () => {
+    const box = start();
+    const exchange = openExchange(box.recorder);
+    for (let i = 0; i < 150; i++) exchange.informational(103, [['x-api-key', 'a-secret-of-a-hint-1']]);
+    const trailers: [string, string][] = [['x-auth-token', 'a-secret-of-a-trailer-2']];
+    answer(exchange, { end: { ending: 'complete', stage: 'done', trailers } });
+    const records = box.finish();
+    const snapshot = snapshotOf(records, records.calls[0]);
+    expect(snapshot.exchanges[0]?.response?.informational).toHaveLength(100);
+    expect(snapshot.exchanges[0]?.response?.trailers?.[0]?.[1]).toMatch(/^\{\{secret:/);
+    expect(JSON.stringify(snapshot)).not.toContain('a-secret-of');
+    expect(snapshot.redactions.map(({ where }) => where)).toEqual(['header:x-api-key', 'header:x-auth-token']);
+  });
 });
