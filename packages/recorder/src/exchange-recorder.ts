@@ -20,7 +20,7 @@ import { exchangeStartRecord } from './exchange-start.ts';
 import { joinedHeader } from './joined-header.ts';
 import type { MemoryBudget, MemoryHolder } from './memory-budget.ts';
 import type { RecordOwner, RecordSink } from './record-sink.ts';
-import { addLocation, type RecordLocation } from './segment-writer.ts';
+import { addLocation, type RecordLocation } from './record-location.ts';
 import type { WireEnd, WireExchange, WireExchangeStart } from './wire-events.ts';
 
 /** What an exchange works with. */

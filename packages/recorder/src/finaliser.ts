@@ -27,7 +27,7 @@ import { callSpanFacts, type SpanContentOptions, timeToFirstChunkNano } from './
 import { callSpanRecords } from './otel/span-record.ts';
 import type { RecordSink } from './record-sink.ts';
 import { redactJson } from './redact-json.ts';
-import type { RecordLocation } from './segment-writer.ts';
+import type { RecordLocation } from './record-location.ts';
 import type { SessionBook, SessionPlace } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
 import type { CallSpanFacts, CallSpans } from './spans.ts';

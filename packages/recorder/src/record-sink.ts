@@ -1,6 +1,7 @@
 /** Between exchanges and the segment: at most one write per turn for what comes in, at once for what goes out. */
 import type { SegmentRecord } from '@orangebox/schema';
-import type { RecordLocation, SegmentWriter } from './segment-writer.ts';
+import type { RecordLocation } from './record-location.ts';
+import type { SegmentWriter } from './segment-writer.ts';
 
 /** Whoever a record belongs to learns where it stands, or that it could not be written. */
 export interface RecordOwner {

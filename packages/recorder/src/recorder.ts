@@ -9,12 +9,13 @@ import { MemoryBudget } from './memory-budget.ts';
 import { createCallSpans } from './otel/call-spans.ts';
 import { callStartAttributes } from './otel/span-content.ts';
 import { processInfo } from './process-info.ts';
+import { readBack } from './record-location.ts';
 import { RecordSink } from './record-sink.ts';
 import { redactJson } from './redact-json.ts';
 import { createReporter, type Reporter } from './report.ts';
 import { SecretKeeper } from './secrets.ts';
-import type { SegmentFs } from './segment-directory.ts';
-import { type RecordLocation, SegmentWriter } from './segment-writer.ts';
+import { realFs, type SegmentFs } from './segment-directory.ts';
+import { SegmentWriter } from './segment-writer.ts';
 import { SessionCounts } from './session-counts.ts';
 import type { ShipperStats } from './shipper.ts';
 import { type CallSpans, provisionalTrace } from './spans.ts';
@@ -96,7 +97,7 @@ class SegmentRecorder implements Recorder {
   ) {
     this.#config = config;
     this.#reporter = reporter;
-    const { env } = options;
+    const { env, fs = realFs } = options;
     this.#secrets = new SecretKeeper(config.redactPatterns, () => env);
     const about = processInfo(config);
     const process = redactJson(about, this.#secrets.redactor(), 'metadata').value ?? about;
@@ -107,7 +108,7 @@ class SegmentRecorder implements Recorder {
           dirBytes: config.dirBytes,
           fsync: config.fsync,
           reporter,
-          ...(options.fs ? { fs: options.fs } : {}),
+          fs,
           keepFromN: () => this.#oldestFileInUse(),
         })
       : undefined;
@@ -116,7 +117,7 @@ class SegmentRecorder implements Recorder {
     this.#spans = options.spans ?? createCallSpans(config, reporter);
     this.#spans.onBeforeShutdown?.(() => this.#finishEnded());
     this.#queue = new DeferredQueue((error) => reporter.fault('deferred', error));
-    this.#source = { process, read: (locations) => locations.flatMap((l) => this.#read(l)) };
+    this.#source = { process, read: (locations) => locations.flatMap((l) => readBack(l, fs)) };
     this.#tracker = new CallTracker({
       startSpan: (first) =>
         this.#spans.start({
@@ -281,11 +282,6 @@ class SegmentRecorder implements Recorder {
       report: (code, message) => this.#reporter.warn(code, this.#secrets.redactor().text(message).text),
     });
     this.#queue.release();
-  }
-
-  #read(location: RecordLocation): ReturnType<SegmentWriter['read']> {
-    if (!this.#writer) throw new Error('nothing is kept on the disk');
-    return this.#writer.read(location);
   }
 
   #oldestFileInUse(): number | undefined {

@@ -6,7 +6,7 @@ import { constants } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { decodeSegment, encodeRecord, encodeSegmentHeader } from '@orangebox/codec';
+import { encodeRecord, encodeSegmentHeader } from '@orangebox/codec';
 import {
   type ProcessInfo,
   type SegmentFileId,
@@ -14,18 +14,10 @@ import {
   segmentFileName,
   segmentHost,
 } from '@orangebox/schema';
+import type { RecordLocation } from './record-location.ts';
 import { messageOf, type Reporter } from './report.ts';
 import { sweepSegments } from './retention.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
-
-/** Where frames of records stand on the disk: one, or several that follow each other. */
-export interface RecordLocation {
-  path: string;
-  offset: number;
-  sizeBytes: number;
-  /** Number of the file in its series. */
-  n: number;
-}
 
 /** What a writer needs to know. */
 export interface SegmentWriterOptions {
@@ -117,28 +109,6 @@ export class SegmentWriter {
     } catch (error) {
       this.#fail(error);
     }
-  }
-
-  /** Reads records back. @throws when the file is gone or damaged */
-  read(location: RecordLocation): SegmentRecord[] {
-    const header = encodeSegmentHeader();
-    const bytes = new Uint8Array(header.length + location.sizeBytes);
-    bytes.set(header);
-    const fd = this.#fs.openSync(location.path, 'r');
-    try {
-      let done = 0;
-      while (done < location.sizeBytes) {
-        const n = this.#fs.readSync(fd, bytes, header.length + done, location.sizeBytes - done, location.offset + done);
-        if (n <= 0) throw new Error(`segment ends early: ${location.path}`);
-        done += n;
-      }
-    } finally {
-      this.#fs.closeSync(fd);
-    }
-    const decoder = decodeSegment(bytes, { crc32 });
-    const records = Array.from(decoder, ({ record }) => record);
-    if (decoder.end.state !== 'clean') throw new Error(`segment is damaged: ${location.path}`);
-    return records;
   }
 
   /** Ends the file in order, as at the process' exit. A record that still comes starts another one. */
@@ -284,12 +254,4 @@ export class SegmentWriter {
 
 function encode(record: SegmentRecord): Uint8Array {
   return encodeRecord(record, crc32);
-}
-
-/** Adds a place to a list, as part of the last one where it follows it. */
-export function addLocation(list: RecordLocation[], location: RecordLocation): void {
-  const last = list.at(-1);
-  if (last?.path === location.path && last.offset + last.sizeBytes === location.offset) {
-    list[list.length - 1] = { ...last, sizeBytes: last.sizeBytes + location.sizeBytes };
-  } else list.push(location);
 }

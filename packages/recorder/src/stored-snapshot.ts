@@ -7,7 +7,7 @@ import {
   newExchangeRecords,
 } from '@orangebox/codec';
 import type { ProcessInfo, SegmentRecord } from '@orangebox/schema';
-import type { RecordLocation } from './segment-writer.ts';
+import type { RecordLocation } from './record-location.ts';
 import { sha256Hex } from './sha256.ts';
 
 /** Where records are read from. */
