@@ -80,7 +80,8 @@ function groupRedirects(exchanges: readonly Exchange[]): Exchange[][] {
     if (follows) visits.at(-1)?.push(exchange);
     else visits.push([exchange]);
     const { response } = exchange;
-    follows = response !== undefined && REDIRECTS.has(response.status) && headerOf(response.headers, 'location') !== undefined;
+    follows =
+      response !== undefined && REDIRECTS.has(response.status) && headerOf(response.headers, 'location') !== undefined;
   }
   return visits;
 }
