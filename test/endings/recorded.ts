@@ -32,6 +32,8 @@ export async function runRecorded(program: string, options: RunOptions = {}): Pr
         ORANGEBOX_DIR: directory,
         ORANGEBOX_ENDPOINT: receiver.url,
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        // A busy machine needs longer than the half second that a program is kept for.
+        ORANGEBOX_EXIT_FLUSH_MS: '10000',
         ...options.env,
       },
     });
