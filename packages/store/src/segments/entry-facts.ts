@@ -3,7 +3,7 @@ import { type CallEndRecord, type ExchangeStartRecord, OrangeboxError, type Tool
 import type { StoredEntry } from '../store.ts';
 import { entryOfSnapshot } from '../entry-of-snapshot.ts';
 import { loadRecord, readRecordAt } from './read-record.ts';
-import type { IndexedRecord } from './series-index.ts';
+import type { IndexedRecord } from './indexed-record.ts';
 
 /** What a record alone tells of an entry. */
 export type EntryFacts = Omit<StoredEntry, 'ref' | 'location' | 'status'>;

@@ -4,8 +4,9 @@ import { compareStarts } from '../filter.ts';
 import { joinSessions } from '../session-join.ts';
 import { ShortRefs } from '../short-refs.ts';
 import { RecentFacts } from './entry-facts.ts';
-import { findSegmentFiles, type SegmentFile } from './segment-file.ts';
-import { type IndexedRecord, type SeriesIndex, updateSeries } from './series-index.ts';
+import { findSegmentFiles, type SegmentFile, seriesName } from './segment-file.ts';
+import type { IndexedRecord } from './indexed-record.ts';
+import { SeriesIndex } from './series-index.ts';
 
 /** One look at a segments directory. Records are oldest first. */
 export interface SegmentView {
@@ -69,5 +70,32 @@ export class LocalIndex {
   /** Problems as of the last look. */
   problems(): StoreProblem[] {
     return [...this.#series.values()].flatMap((series) => [...series.problems.values()]);
+  }
+}
+
+/** Sorts files into series; keeps those that are known already. */
+async function updateSeries(
+  known: Map<string, SeriesIndex>,
+  files: readonly SegmentFile[],
+  recent: RecentFacts,
+): Promise<void> {
+  const present = new Set(files.map((file) => file.path));
+  for (const [name, series] of known) {
+    // A file that is gone or became smaller was purged: the series is read anew.
+    const changed = series.files.some(
+      ({ file, readTo }) =>
+        !present.has(file.path) || (files.find((now) => now.path === file.path)?.sizeBytes ?? 0) < readTo,
+    );
+    if (changed) known.delete(name);
+  }
+  for (const file of files) {
+    const name = seriesName(file.id);
+    let series = known.get(name);
+    if (!series) {
+      series = new SeriesIndex(name, recent);
+      known.set(name, series);
+    }
+    // Reading is synchronous; other work of the process gets its turn between files.
+    if (series.update(file)) await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -5,7 +5,8 @@ import { SEGMENT_HEADER_BYTES, type SegmentRecord } from '@orangebox/schema';
 import { fsError, removeEmptyUpwards, replaceFile } from '../safe-fs.ts';
 import type { LocalIndex } from './local-index.ts';
 import { readFrames, type SegmentFile } from './segment-file.ts';
-import type { IndexedRecord, SeriesIndex } from './series-index.ts';
+import type { IndexedRecord } from './indexed-record.ts';
+import type { SeriesIndex } from './series-index.ts';
 
 /** Bytes copied at a time. */
 const COPY_BYTES = 1024 * 1024;

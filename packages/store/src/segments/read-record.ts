@@ -16,7 +16,8 @@ import {
   type ToolRecord,
 } from '@orangebox/schema';
 import { sha256 } from '../hash.ts';
-import type { IndexedRecord, Place, SeriesIndex } from './series-index.ts';
+import type { IndexedRecord, Place } from './indexed-record.ts';
+import type { SeriesIndex } from './series-index.ts';
 import { readFrames } from './segment-file.ts';
 
 /** What stands in for a process whose `segmentStart` is not on record any more. */

@@ -19,7 +19,7 @@ import { isPurgeable, purgeRecords } from './purge.ts';
 import { readEntry } from './entry-facts.ts';
 import { loadRecord } from './read-record.ts';
 import type { SegmentFile } from './segment-file.ts';
-import type { IndexedRecord } from './series-index.ts';
+import type { IndexedRecord } from './indexed-record.ts';
 
 /** Calls or bytes that recording processes did not keep, by reason. */
 export interface DroppedCount {

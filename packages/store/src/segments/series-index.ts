@@ -3,55 +3,25 @@
  * the last look ended.
  */
 import type { DecodedFrame } from '@orangebox/codec';
-import type {
-  CallEndRecord,
-  Chain,
-  DroppedRecord,
-  ExchangeStartRecord,
-  ProcessInfo,
-  RecordTypeName,
-  ScopeFrame,
-  SessionBasis,
-  ToolRecord,
+import {
+  type CallEndRecord,
+  type DroppedRecord,
+  OrangeboxError,
+  type ProcessInfo,
+  type RecordTypeName,
 } from '@orangebox/schema';
-import { OrangeboxError } from '@orangebox/schema';
 import type { StoreProblem } from '../store.ts';
 import { callFacts, type EntryFacts, type RecentFacts, toolFacts } from './entry-facts.ts';
-import { readFrames, type SegmentFile, seriesName, writerLives } from './segment-file.ts';
-
-/** Place of a frame. */
-export interface Place {
-  /** Index of the file in its series. */
-  file: number;
-  offset: number;
-  sizeBytes: number;
-}
-
-/** A call, tool execution or open exchange of a series. */
-export interface IndexedRecord {
-  series: SeriesIndex;
-  type: 'call' | 'tool' | 'open';
-  traceId: string;
-  spanId: string;
-  startUnixNano: string;
-  sessionId: string | undefined;
-  basis: SessionBasis | undefined;
-  /** The `callEnd`, `tool` or `exchangeStart` frame. */
-  place: Place;
-  /** Where the first of its exchanges starts. */
-  from: Place;
-  exchangeIds: number[];
-  attemptSpanIds?: string[];
-  chain?: Chain;
-  /** Some of its exchanges' records are not there. */
-  incomplete: boolean;
-  shipped: boolean;
-  scope: ScopeFrame[];
-  /** Of the first exchange. */
-  request?: { method: string; url: string };
-  /** What a list shows, while it is kept in memory. */
-  facts?: EntryFacts;
-}
+import {
+  type IndexedRecord,
+  indexedCall,
+  indexedOpen,
+  indexedTool,
+  type OpenExchange,
+  openExchange,
+  type Place,
+} from './indexed-record.ts';
+import { readFrames, type SegmentFile, writerLives } from './segment-file.ts';
 
 interface IndexedFile {
   file: SegmentFile;
@@ -59,16 +29,8 @@ interface IndexedFile {
   readTo: number;
   process: ProcessInfo | undefined;
   closed: boolean;
-  failed: boolean;
 }
 
-interface OpenExchange {
-  place: Place;
-  start: Pick<ExchangeStartRecord, 'trace' | 'startUnixNano' | 'session' | 'scope'>;
-  request: { method: string; url: string };
-}
-
-const NO_SCOPE: ScopeFrame[] = [];
 /** A process of another host (a container, a shared volume) that wrote nothing for this long is taken as ended, as by the recorder. */
 const FOREIGN_IDLE_MS = 24 * 3600_000;
 const SHARED_REQUESTS_MAX = 1000;
@@ -124,7 +86,7 @@ export class SeriesIndex {
   update(file: SegmentFile): boolean {
     const known = this.files.find((candidate) => candidate.file.path === file.path);
     if (known && known.file.sizeBytes === file.sizeBytes && known.file.modifiedMs === file.modifiedMs) return false;
-    const entry = known ?? { file, readTo: 0, process: undefined, closed: false, failed: false };
+    const entry = known ?? { file, readTo: 0, process: undefined, closed: false };
     entry.file = file;
     const index = known ? this.files.indexOf(known) : this.files.push(entry) - 1;
     this.#read(entry, index);
@@ -140,7 +102,6 @@ export class SeriesIndex {
       const end = readFrames(file, range, (frame) => this.#visit(entry, index, frame));
       if (end.version > 0) entry.readTo = end.wholeBytes;
       if (end.frames > 0) entry.closed = end.closed;
-      entry.failed = false;
       if (end.damagedFrames > 0) {
         this.#problem(
           file.path,
@@ -157,7 +118,6 @@ export class SeriesIndex {
       }
     } catch (error) {
       if (!(error instanceof OrangeboxError)) throw error;
-      entry.failed = true;
       this.#problem(file.path, error.code as `OBX_${string}`, error.message, error.hint);
     }
   }
@@ -175,22 +135,13 @@ export class SeriesIndex {
         return;
       case 'exchangeStart':
         if (this.#exchanges.has(record.exchangeId)) return;
-        this.#exchanges.set(record.exchangeId, {
-          place,
-          start: {
-            trace: record.trace,
-            startUnixNano: record.startUnixNano,
-            scope: record.scope.length === 0 ? NO_SCOPE : record.scope,
-            ...(record.session ? { session: record.session } : {}),
-          },
-          request: this.#shared(record.method, record.url),
-        });
+        this.#exchanges.set(record.exchangeId, openExchange(record, place, this.#shared(record.method, record.url)));
         return;
       case 'callEnd':
         this.#call(record, place);
         return;
       case 'tool':
-        this.#add(this.#toolRecord(record, place), () => toolFacts(record));
+        this.#add(indexedTool(this, record, place), () => toolFacts(record));
         return;
       case 'shipped': {
         const call = this.#bySpan.get(record.key.split('/')[3] ?? '');
@@ -205,35 +156,9 @@ export class SeriesIndex {
   }
 
   #call(record: CallEndRecord, place: Place): void {
-    let from = place;
-    let missing = 0;
-    let first: OpenExchange | undefined;
-    for (const id of record.exchangeIds) {
-      const exchange = this.#exchanges.get(id);
-      if (!exchange) missing += 1;
-      else if (before(exchange.place, from)) from = exchange.place;
-      first ??= exchange;
-      this.#exchanges.delete(id);
-    }
-    const indexed: IndexedRecord = {
-      series: this,
-      type: 'call',
-      traceId: record.trace.traceId,
-      spanId: record.trace.spanId,
-      startUnixNano: record.time.startUnixNano,
-      sessionId: record.session?.id,
-      basis: record.session?.basis,
-      place,
-      from,
-      exchangeIds: record.exchangeIds,
-      ...(record.attemptSpanIds ? { attemptSpanIds: record.attemptSpanIds } : {}),
-      ...(record.chain ? { chain: record.chain } : {}),
-      incomplete: missing > 0,
-      shipped: false,
-      scope: first?.start.scope ?? NO_SCOPE,
-      ...(first ? { request: first.request } : {}),
-    };
-    this.#add(indexed, () => callFacts(record));
+    const exchanges = record.exchangeIds.map((id) => this.#exchanges.get(id));
+    for (const id of record.exchangeIds) this.#exchanges.delete(id);
+    this.#add(indexedCall(this, record, place, exchanges), () => callFacts(record));
   }
 
   /** Most requests of a program have one of few URLs: equal ones are held once. */
@@ -245,24 +170,6 @@ export class SeriesIndex {
     const made = { method, url };
     this.#requests.set(name, made);
     return made;
-  }
-
-  #toolRecord(record: ToolRecord, place: Place): IndexedRecord {
-    return {
-      series: this,
-      type: 'tool',
-      traceId: record.trace.traceId,
-      spanId: record.trace.spanId,
-      startUnixNano: record.time.startUnixNano,
-      sessionId: record.session?.id,
-      basis: record.session?.basis,
-      place,
-      from: place,
-      exchangeIds: [],
-      incomplete: false,
-      shipped: false,
-      scope: NO_SCOPE,
-    };
   }
 
   #add(record: IndexedRecord, facts: () => EntryFacts): void {
@@ -282,53 +189,6 @@ export class SeriesIndex {
   open(): IndexedRecord[] {
     return [...this.#exchanges]
       .filter(([, exchange]) => !this.#bySpan.has(exchange.start.trace.spanId))
-      .map(([id, exchange]) => ({
-        series: this,
-        type: 'open' as const,
-        traceId: exchange.start.trace.traceId,
-        spanId: exchange.start.trace.spanId,
-        startUnixNano: exchange.start.startUnixNano,
-        sessionId: exchange.start.session?.id,
-        basis: exchange.start.session && ('declared' as const),
-        place: exchange.place,
-        from: exchange.place,
-        exchangeIds: [id],
-        incomplete: false,
-        shipped: false,
-        scope: exchange.start.scope,
-        request: exchange.request,
-      }));
-  }
-}
-
-/** Whether one place stands before another in a series. */
-export function before(a: Place, b: Place): boolean {
-  return a.file < b.file || (a.file === b.file && a.offset < b.offset);
-}
-
-/** Sorts files into series; keeps those that are known already. */
-export async function updateSeries(
-  known: Map<string, SeriesIndex>,
-  files: readonly SegmentFile[],
-  recent: RecentFacts,
-): Promise<void> {
-  const present = new Set(files.map((file) => file.path));
-  for (const [name, series] of known) {
-    // A file that is gone or became smaller was purged: the series is read anew.
-    const changed = series.files.some(
-      ({ file, readTo }) =>
-        !present.has(file.path) || (files.find((now) => now.path === file.path)?.sizeBytes ?? 0) < readTo,
-    );
-    if (changed) known.delete(name);
-  }
-  for (const file of files) {
-    const name = seriesName(file.id);
-    let series = known.get(name);
-    if (!series) {
-      series = new SeriesIndex(name, recent);
-      known.set(name, series);
-    }
-    // Reading is synchronous; other work of the process gets its turn between files.
-    if (series.update(file)) await new Promise((resolve) => setImmediate(resolve));
+      .map(([id, exchange]) => indexedOpen(this, id, exchange));
   }
 }
