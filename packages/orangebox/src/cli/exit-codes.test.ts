@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { OrangeboxError } from '@orangebox/schema';
 import { describe, expect, it } from 'vitest';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
@@ -31,7 +34,24 @@ const CODES: readonly (readonly [code: `OBX_${string}`, exit: keyof typeof EXIT]
   ['OBX_REPLAY_NO_SDK', 'notFound'],
 ];
 
+/** Codes that the sources of a package name whole. */
+function codesIn(name: string): string[] {
+  const directory = fileURLToPath(new URL(`../../../${name}/src`, import.meta.url));
+  const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+  const sources = files.filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  return sources.flatMap(
+    (file) => readFileSync(join(directory, file), 'utf8').match(/(?<=')OBX_[A-Z_]*[A-Z](?=')/g) ?? [],
+  );
+}
+
 describe('exit codes', () => {
+  it('know every code, so that none of them reads as a fault of Orangebox', () => {
+    const codes = new Set(['schema', 'codec', 'store', 'replay', 'orangebox'].flatMap(codesIn));
+    expect(codes.size).toBeGreaterThan(40);
+    const unknown = [...codes].filter((code) => exitCodeOf(new OrangeboxError(code as 'OBX_', 'x')) === EXIT.internal);
+    expect(unknown).toEqual([]);
+  });
+
   it.each(CODES)('%s ends with "%s"', (code, exit) => {
     expect(exitCodeOf(new OrangeboxError(code, 'x'))).toBe(EXIT[exit]);
   });

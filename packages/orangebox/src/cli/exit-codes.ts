@@ -21,13 +21,12 @@ const BY_CODE: readonly (readonly [pattern: RegExp, code: number])[] = [
   [/^OBX_CLI_/, EXIT.usage],
   [/^OBX_REF_(?:UNKNOWN|NOTHING_RECORDED)$/, EXIT.notFound],
   [/^OBX_REF_/, EXIT.usage],
-  [/_NOT_FOUND$|^OBX_SNAPSHOT_(?:LOST|NOT_KEPT|OPEN)$/, EXIT.notFound],
-  [/_(?:UNREADABLE|NOT_WRITABLE|READ_ONLY|FORBIDDEN|IO)$|^OBX_STORE_/, EXIT.unreadable],
+  [/_NOT_FOUND$|^OBX_SNAPSHOT_(?:LOST|NOT_KEPT)$/, EXIT.notFound],
+  [/_(?:UNREADABLE|NOT_WRITABLE)$|^OBX_STORE_/, EXIT.unreadable],
   [/^OBX_(?:SEGMENT|SNAPSHOT|KEY|JSON|BODY)_/, EXIT.damaged],
-  [/_(?:NETWORK|TIMEOUT|UNREACHABLE|LISTEN|ABORTED)$/, EXIT.network],
   [/^OBX_SERVE_PORT$/, EXIT.network],
   [/^OBX_REPLAY_(?:NO_|SDK_LOAD)/, EXIT.notFound],
-  [/^OBX_RESEND_NO_(?:REQUEST|EXCHANGE)/, EXIT.notFound],
+  [/^OBX_RESEND_NO_REQUEST$/, EXIT.notFound],
   [/^OBX_(?:RESEND|REPLAY|SERVE|CONFIRM|FILE|CURL)_/, EXIT.refused],
 ];
 
