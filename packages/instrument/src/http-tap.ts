@@ -18,7 +18,12 @@ export function installHttpTap(host: TapHost, nodeVersion: string = process.vers
       if (host.suppressed()) return;
       // The content type may still be set, so that the path alone rules out here; the head decides.
       const url = urlOf(request, port);
-      const verdict = host.recognise(request.method, url, contentTypeOf(request), textHeader(request, 'user-agent'));
+      const verdict = host.recognise(
+        request.method,
+        url,
+        textHeader(request, 'content-type'),
+        textHeader(request, 'user-agent'),
+      );
       if (verdict === 'no') return;
       void new HttpExchange(host, request, {
         kind: verdict === 'http' ? 'http' : 'llm',
@@ -44,10 +49,6 @@ export function installHttpTap(host: TapHost, nodeVersion: string = process.vers
 export function publishesCreation(nodeVersion: string): boolean {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
   return major > 23 || (major === 23 && minor >= 2) || (major === 22 && minor >= 12);
-}
-
-function contentTypeOf(request: ClientRequest): string | undefined {
-  return textHeader(request, 'content-type');
 }
 
 function textHeader(request: ClientRequest, name: string): string | undefined {

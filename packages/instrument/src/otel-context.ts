@@ -4,9 +4,6 @@
  */
 import type { OtelContext } from '@orangebox/recorder';
 
-/** An OpenTelemetry context. */
-export type OtelContextLike = OtelContext;
-
 /** Key under which the API, of every version 1, registers itself. */
 const API = Symbol.for('opentelemetry.js.api.1');
 /** Key of the active span in a context (`createContextKey` is `Symbol.for`). */

@@ -1,8 +1,8 @@
 /** The causal place of code: declared scopes and the inbound request, carried by one own AsyncLocalStorage. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { CallContext, InboundRequest } from '@orangebox/recorder';
+import type { CallContext, InboundRequest, OtelContext } from '@orangebox/recorder';
 import type { ScopeFrame } from '@orangebox/schema';
-import { activeOtelContext, type OtelContextLike, spanContextOf, withSpan } from './otel-context.ts';
+import { activeOtelContext, spanContextOf, withSpan } from './otel-context.ts';
 
 /** Ids of a span that exists from the start of its scope on. */
 export interface SpanIds {
@@ -63,7 +63,7 @@ export function callContext(): CallContext {
 }
 
 /** With a tool's span inside the application's active one, the tool's is the parent of what is made here. */
-function innermost(otel: OtelContextLike, scope: Scope): OtelContextLike {
+function innermost(otel: OtelContext, scope: Scope): OtelContext {
   const { parent } = scope;
   if (!parent) return otel;
   const active = spanContextOf(otel);

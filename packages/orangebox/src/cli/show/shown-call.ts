@@ -1,3 +1,4 @@
+/** What the renderers are given. */
 import type { Snapshot } from '@orangebox/schema';
 
 /** A snapshot to be shown, its views made anew. */
