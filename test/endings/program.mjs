@@ -82,6 +82,13 @@ const uses = {
   'exit-in-stream': async () => {
     for await (const chunk of await stream()) finish({ value: chunk.choices[0]?.delta.content });
   },
+  /** Takes leave in its own time when it is asked to end: between the attempts of a call. */
+  'signalled-between': () => {
+    process.once('SIGTERM', () => process.stdout.write('ending soon\n'));
+    const answer = create({ maxRetries: 2 });
+    void when('answered').then(() => setTimeout(() => process.kill(process.pid, 'SIGTERM'), 50));
+    return answer;
+  },
   parallel: async () => {
     const [a, b] = await Promise.all([create({ maxRetries: 2 }), create({ maxRetries: 2 })]);
     return [a, b];

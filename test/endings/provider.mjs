@@ -39,6 +39,9 @@ const ways = {
   500: (response) => error(response, 500, 'broken', { 'retry-after-ms': '20' }),
   429: (response, nth) =>
     nth === 0 ? error(response, 429, 'slow down', { 'retry-after-ms': '20' }) : ways.ok(response),
+  /** A retry that is asked for once the program was told to end. */
+  'slow-429': (response, nth) =>
+    nth === 0 ? error(response, 429, 'slow down', { 'retry-after-ms': '400' }) : ways.ok(response),
   'twice-429': (response, nth) =>
     nth < 2 ? error(response, 429, 'slow down', { 'retry-after-ms': '20' }) : ways.ok(response),
   reset: (response) => response.socket.resetAndDestroy(),
@@ -118,8 +121,8 @@ function withResolvers() {
 }
 
 /**
- * Starts the provider; `base(way, run)` is the URL of a run that ends this way. `/when/arrived/<run>` and `/when/stalled/<run>`
- * answer once the run's request has come, or its flood is blocked.
+ * Starts the provider; `base(way, run)` is the URL of a run that ends this way. `/when/arrived/<run>`,
+ * `/when/answered/<run>` and `/when/stalled/<run>` answer once the run's request has come, was answered, or its flood is blocked.
  */
 export async function startProvider() {
   const counts = new Map();
@@ -145,6 +148,7 @@ export async function startProvider() {
         sent: noteBody(response),
       });
       set(`arrived/${run}`);
+      response.on('finish', () => set(`answered/${run}`));
       ways[way](response, nth, () => set(`stalled/${run}`));
     });
   });

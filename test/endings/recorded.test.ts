@@ -194,6 +194,12 @@ const cases: Case[] = [
     unsent: true,
   },
   {
+    name: 'a signal between two attempts, on which the program goes on',
+    use: 'signalled-between',
+    way: 'slow-429',
+    calls: [['complete/done/429', ok]],
+  },
+  {
     name: 'two equal calls in parallel, each retried',
     use: 'parallel',
     way: 'twice-429',

@@ -193,14 +193,18 @@ export class RuntimeHost implements TapHost, Runtime {
       const unread = tap.headSeen && tap.isPaused();
       tap.end({ ending: unread ? 'caller_stopped_reading' : 'process_exit', stage: tap.stage });
     }
-    this.flushSinkSync();
+    this.#flushSinkSync('process_exit');
   }
 
   /** Writes everything down; the program goes on, or may. */
   flushSinkSync(): void {
+    this.#flushSinkSync('signal');
+  }
+
+  #flushSinkSync(ending: 'process_exit' | 'signal'): void {
     this.#useLateSink();
     try {
-      this.#sink?.flushSync('process_exit');
+      this.#sink?.flushSync(ending);
     } catch (error) {
       this.fault('flushing at exit', error);
     }

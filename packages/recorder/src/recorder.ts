@@ -175,12 +175,14 @@ class SegmentRecorder implements Recorder {
   }
 
   /** Exchanges that are open stay open: the tap ends them where the process really ends. */
-  flushSync(_ending: 'process_exit'): void {
+  flushSync(ending: 'process_exit' | 'signal'): void {
     try {
       if (this.#loading && !this.#finisher) this.#adopt(loadFinisherNow());
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
-      this.#finishEnded();
-      this.#finisher?.settleTools(true);
+      const isEnd = ending === 'process_exit';
+      if (isEnd) this.#finishEnded();
+      else this.#queue.drainSync();
+      this.#finisher?.settleTools(isEnd);
       this.#sink.flush();
       this.#writer?.close();
     } catch (error) {

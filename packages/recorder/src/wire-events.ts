@@ -101,8 +101,11 @@ export interface WireSink {
    * that the place is in; asked before the run, so that calls within it have their parent.
    */
   traceOf?(context: CallContext): { traceId: string; spanId?: string } | undefined;
-  /** Writes everything known to the segment, synchronously; for `exit` handlers and signals. */
-  flushSync(ending: 'process_exit'): void;
+  /**
+   * Writes everything known to the segment, synchronously. After a signal the program may go on: what waits for something
+   * that can still come, such as the retry of a failed call, goes on waiting.
+   */
+  flushSync(ending: 'process_exit' | 'signal'): void;
   /** Settles when deferred work is done and what can be sent was sent, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
 }
