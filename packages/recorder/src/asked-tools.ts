@@ -28,12 +28,20 @@ export interface RunToJoin {
 
 const MAX_OPEN = 10_000;
 const MAX_SESSIONS = 2000;
+/** Characters of arguments that are held in all; agents that write files pass whole files. */
+const MAX_CHARS = 16 * 1024 * 1024;
 
-/** Bounded memory of asked tool calls. */
+interface SessionTools {
+  joins: ToolJoins;
+  chars: number;
+}
+
+/** Bounded memory of asked tool calls: beyond a bound the sessions that were quiet longest are forgotten. */
 export class AskedTools {
   /** Asked and neither run nor answered, oldest first. */
   #open: AskedTool[] = [];
-  readonly #bySession: Map<string, ToolJoins> = new Map();
+  readonly #bySession: Map<string, SessionTools> = new Map();
+  #chars = 0;
   readonly #byCall: WeakMap<ToolCall, AskedTool> = new WeakMap();
   readonly #run: WeakSet<ToolCall> = new WeakSet();
 
@@ -41,20 +49,25 @@ export class AskedTools {
   ask(calls: readonly ToolCall[], by: AskingCall): void {
     if (calls.length === 0) return;
     const copies = calls.map((call) => ({ ...call }));
-    this.#joins(by.session).ask(by.trace.spanId, copies);
+    const session = this.#session(by.session);
+    session.joins.ask(by.trace.spanId, copies);
+    const chars = copies.reduce((sum, call) => sum + call.arguments.length, 0);
+    session.chars += chars;
+    this.#chars += chars;
     for (const call of copies) {
       const asked = { call, by };
       this.#byCall.set(call, asked);
       this.#open.push(asked);
     }
     if (this.#open.length > MAX_OPEN) this.#open = this.#open.slice(-MAX_OPEN / 2);
+    while (this.#chars > MAX_CHARS) this.#forgetOldest();
   }
 
   /** The results in a request that answer asked calls whose run nobody saw; each once. */
   answer(request: RequestView, session: SessionRef | undefined): (AskedTool & { content: string; isError: boolean })[] {
     const place = new Map(this.#open.map(({ call }, i) => [call, i]));
-    return this.#joins(session)
-      .answer(request)
+    return this.#session(session)
+      .joins.answer(request)
       .sort((a, b) => (place.get(a.call) ?? 0) - (place.get(b.call) ?? 0))
       .flatMap(({ call, result }) => {
         const asked = this.#byCall.get(call);
@@ -85,18 +98,23 @@ export class AskedTools {
     if (at >= 0) this.#open.splice(at, 1);
   }
 
-  #joins(session: SessionRef | undefined): ToolJoins {
+  #session(session: SessionRef | undefined): SessionTools {
     const id = session?.id ?? '';
-    const joins = this.#bySession.get(id) ?? new ToolJoins();
+    const known = this.#bySession.get(id) ?? { joins: new ToolJoins(), chars: 0 };
     this.#bySession.delete(id);
-    this.#bySession.set(id, joins);
-    if (this.#bySession.size > MAX_SESSIONS) {
-      for (const oldest of this.#bySession.keys()) {
-        this.#bySession.delete(oldest);
-        break;
-      }
+    this.#bySession.set(id, known);
+    if (this.#bySession.size > MAX_SESSIONS) this.#forgetOldest();
+    return known;
+  }
+
+  #forgetOldest(): void {
+    for (const [id, { chars }] of this.#bySession) {
+      this.#bySession.delete(id);
+      this.#chars -= chars;
+      this.#open = this.#open.filter(({ by }) => (by.session?.id ?? '') !== id);
+      return;
     }
-    return joins;
+    this.#chars = 0;
   }
 }
 
