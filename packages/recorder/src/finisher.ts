@@ -3,7 +3,7 @@
  * the protocol adapters, so it is loaded when the first request has left, and never before it.
  */
 import type { Redactor } from '@orangebox/codec';
-import type { CallEndRecord, ToolRecord } from '@orangebox/schema';
+import type { CallEndRecord, Json, ToolRecord } from '@orangebox/schema';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
 import { type FinaliserHost, finaliseCall } from './finaliser.ts';
@@ -117,7 +117,7 @@ class CallFinisher implements Finisher {
   #append(record: CallEndRecord | ToolRecord): RecordLocation | undefined {
     const { sink, writer } = this.#host;
     sink.flush();
-    const location = writer?.append([record])?.[0];
+    const location = writer?.append([[record]])?.[0];
     writer?.syncCall();
     return location;
   }
@@ -137,7 +137,7 @@ class CallFinisher implements Finisher {
     const { key, digest, sizeBytes, spans } = record;
     if (key === undefined) return;
     const { traceId, spanId } = record.trace;
-    this.#shipper?.offer({ key, digest, traceId, spanId, spanJson: spans[0] ?? {}, sizeBytes, readSnapshotJson });
+    this.#shipper?.offer({ key, digest, traceId, spanId, spanJson: spanHead(spans[0]), sizeBytes, readSnapshotJson });
   }
 
   #shipperHost(): ShipperHost {
@@ -146,4 +146,18 @@ class CallFinisher implements Finisher {
       report: (code, message) => this.#host.report(code, message),
     };
   }
+}
+
+/** What the payload twin takes over of a span. */
+const SPAN_HEAD: ReadonlySet<string> = new Set([
+  'name',
+  'kind',
+  'parentSpanId',
+  'startTimeUnixNano',
+  'endTimeUnixNano',
+]);
+
+/** An item that waits keeps no attributes: they may hold whole conversations. */
+function spanHead(span: Json | undefined): Json {
+  return Object.fromEntries(Object.entries(span ?? {}).filter(([name]) => SPAN_HEAD.has(name)));
 }
