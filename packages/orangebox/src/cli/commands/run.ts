@@ -43,7 +43,11 @@ export async function run(context: CommandContext, command: readonly string[]): 
     const result = report.read();
     if (terminal.errorInteractive) note(context, endLine(result));
     if (result !== undefined) saveLastRun(context, result);
-    if (signal !== null) return dieOf(signal);
+    if (signal !== null) {
+      // The signal may end this process before it comes to the end of this function.
+      report.remove();
+      return dieOf(signal);
+    }
     return code ?? 1;
   } catch (error) {
     return cannotRun(context, program, error);
