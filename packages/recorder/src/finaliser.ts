@@ -9,21 +9,14 @@ import {
   type ExchangeRecords,
   type Redactor,
 } from '@orangebox/codec';
-import {
-  type CallEndRecord,
-  type CallSummary,
-  type ErrorInfo,
-  type Exchange,
-  type Fidelity,
-  snapshotKey,
-  type TimeSpan,
-} from '@orangebox/schema';
+import { type CallEndRecord, type Exchange, type Fidelity, snapshotKey, type TimeSpan } from '@orangebox/schema';
+import { callError, callSummary } from './call-summary.ts';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
 import { decodeContent } from './content-decoding.ts';
 import type { ExchangeRecorder } from './exchange-recorder.ts';
 import { joinedHeader } from './joined-header.ts';
-import { callSpanFacts, type SpanContentOptions, timeToFirstChunkNano } from './otel/span-content.ts';
+import { callSpanFacts, type SpanContentOptions } from './otel/span-content.ts';
 import { callSpanRecords } from './otel/span-record.ts';
 import type { RecordSink } from './record-sink.ts';
 import { redactJson } from './redact-json.ts';
@@ -79,7 +72,7 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
       attempts: attempts.map((e) => ({ startUnixNano: e.start.startUnixNano, name: e.start.method })),
     });
     place.settled(settled.trace);
-    const error = errorOf(last, views);
+    const error = callError(last.records, views);
     const facts: CallFacts = {
       ...draftFacts(call, time),
       trace: settled.trace,
@@ -204,56 +197,10 @@ function makeEnd(input: EndInput, host: FinaliserHost): { record: CallEndRecord;
     digest: snapshot.digest,
     ...(key === undefined ? {} : { key }),
     sizeBytes,
-    summary: summaryOf(input),
+    summary: callSummary(input.seen, facts.time, views),
     spans: callSpanRecords(spanFacts, facts.trace, call.span.nested),
   };
   return { record, spanFacts };
-}
-
-function summaryOf({ facts, seen, views }: EndInput): CallSummary {
-  const last = seen.at(-1);
-  const usage = views?.response.usage;
-  const firstChunk = timeToFirstChunkNano({ time: facts.time, exchanges: [...seen] });
-  return {
-    ...(views ? { operation: views.call.operation, provider: views.call.provider, api: views.call.api } : {}),
-    ...defined({
-      model: views?.call.requestModel ?? views?.response.model,
-      status: last?.response?.status,
-      inputTokens: usage?.inputTokens,
-      outputTokens: usage?.outputTokens,
-      timeToFirstChunkNano: firstChunk === undefined ? undefined : String(firstChunk),
-    }),
-    ending: last?.ending ?? 'process_died',
-    attempts: seen.length,
-    stream: views?.call.stream ?? false,
-    ...(views && views.response.toolCalls.length > 0
-      ? { toolCalls: views.response.toolCalls.map(({ id, name }) => ({ ...(id === undefined ? {} : { id }), name })) }
-      : {}),
-    ...(views && views.response.finishReasons.length > 0 ? { finishReasons: views.response.finishReasons } : {}),
-  };
-}
-
-/** The error of the call: that of its last attempt, its status, or one told within the answer. */
-function errorOf(last: ExchangeRecorder, views: Described | undefined): ErrorInfo | undefined {
-  const { end, responseHead } = last.records;
-  const told = views?.response.error;
-  if (responseHead && responseHead.status >= 400) {
-    return {
-      stage: end?.stage ?? 'done',
-      type: String(responseHead.status),
-      ...(told?.code === undefined ? {} : { code: told.code }),
-      message: told?.message ?? responseHead.statusText,
-    };
-  }
-  // Clients make an error of a `break` too; the program that stopped reading saw none.
-  if (end?.error && end.ending !== 'caller_stopped_reading') return end.error;
-  if (!told) return undefined;
-  return {
-    stage: 'response_body',
-    type: told.type ?? told.code ?? 'error',
-    ...(told.code === undefined ? {} : { code: told.code }),
-    message: told.message,
-  };
 }
 
 /** Level `errors`: the records of a failed call are written now, all at once; others never. */
@@ -286,10 +233,4 @@ function noteTools(call: OpenCall, record: CallEndRecord, views: Described, host
       endUnixNano: BigInt(record.time.endUnixNano),
     },
   });
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function defined<T extends object>(members: T): Defined<T> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
