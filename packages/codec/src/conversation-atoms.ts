@@ -8,6 +8,7 @@ import type { Message, ToolCall } from '@orangebox/schema';
 import { parseJson } from './adapters/json.ts';
 import { INPUT_ROLE } from './adapters/openai-embeddings.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { isClientCall } from './client-call.ts';
 
 /** One thing that was said. */
 export interface Atom {
@@ -17,21 +18,6 @@ export interface Atom {
   /** Of a tool call: its id, and the atom's text without it. */
   callId?: string;
   withoutId?: string;
-}
-
-/** Tool calls that the program runs; all others run at the provider. */
-const CLIENT_CALLS = new Set([
-  'function',
-  'custom',
-  'local_shell_call',
-  'shell_call',
-  'apply_patch_call',
-  'computer_call',
-]);
-
-/** Whether a tool call waits for the program to run it. */
-export function isClientCall(call: ToolCall): boolean {
-  return call.type === undefined || CLIENT_CALLS.has(call.type);
 }
 
 /** The atoms of messages. System messages are left out: programs rewrite them between the calls of one conversation. */

@@ -3,7 +3,8 @@
  * `call_0` again and again, so that an id means nothing outside of it, and little within.
  */
 import type { RequestView, ToolCall, ToolResult } from '@orangebox/schema';
-import { canonicalArguments, isClientCall } from './conversation-atoms.ts';
+import { isClientCall } from './client-call.ts';
+import { canonicalArguments } from './conversation-atoms.ts';
 
 /** A tool call that an answer asked for. */
 export interface AskedToolCall {

@@ -15,8 +15,7 @@ import {
   usageOf,
 } from './message.ts';
 import type { Described } from './described.ts';
-import { providerOf } from './provider.ts';
-import { readParameters } from './parameters.ts';
+import { openAiCall } from './openai-call.ts';
 
 /** Members of a request that are shown outside of the parameters. */
 const APART = new Set(['model', 'messages', 'tools', 'functions', 'stream']);
@@ -46,35 +45,11 @@ const RESPONSE_KNOWN = new Set([
 
 /** Views of a chat completions exchange. */
 export function describeChat(input: AdapterInput): Described {
-  const body = input.request;
-  const requestModel = filledOf(body?.['model']) ?? deploymentOf(input.path);
   return {
-    call: {
-      operation: 'chat',
-      provider: providerOf(input.host, input.path, 'openai'),
-      api: 'openai.chat',
-      ...(requestModel === undefined ? {} : { requestModel }),
-      stream: body?.['stream'] === true,
-      parameters: readParameters(body, APART),
-    },
-    request: chatRequest(body),
+    call: openAiCall(input, { api: 'openai.chat', operation: 'chat', apart: APART }),
+    request: chatRequest(input.request),
     response: chatResponse(input),
   };
-}
-
-/** The deployment in an Azure path; there it stands for the model. */
-export function deploymentOf(path: string): string | undefined {
-  const found = /\/(?:deployments|engines)\/([^/]+)\//.exec(path)?.[1];
-  return found === undefined ? undefined : decodeSegment(found);
-}
-
-/** A path segment without percent encoding; as it stands where that is broken. */
-export function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 function chatRequest(body: JsonObject | undefined): RequestView {

@@ -14,27 +14,17 @@ import {
   unknownMembers,
 } from './json.ts';
 import { emptyResponse, errorOf, summariseChoices } from './message.ts';
-import { chatUsage, deploymentOf, textError } from './openai-chat.ts';
-import { readParameters } from './parameters.ts';
-import { providerOf } from './provider.ts';
+import { openAiCall } from './openai-call.ts';
+import { chatUsage, textError } from './openai-chat.ts';
 
 const APART = new Set(['model', 'prompt', 'suffix', 'stream']);
 const RESPONSE_KNOWN = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'system_fingerprint', 'error']);
 
 /** Views of a text completions exchange. */
 export function describeCompletions(input: AdapterInput): Described {
-  const body = input.request;
-  const requestModel = filledOf(body?.['model']) ?? deploymentOf(input.path);
   return {
-    call: {
-      operation: 'text_completion',
-      provider: providerOf(input.host, input.path, 'openai'),
-      api: 'openai.completions',
-      ...(requestModel === undefined ? {} : { requestModel }),
-      stream: body?.['stream'] === true,
-      parameters: readParameters(body, APART),
-    },
-    request: { messages: prompts(body) },
+    call: openAiCall(input, { api: 'openai.completions', operation: 'text_completion', apart: APART }),
+    request: { messages: prompts(input.request) },
     response: completionsResponse(input),
   };
 }

@@ -4,9 +4,8 @@ import type { Described } from './described.ts';
 import type { AdapterInput } from './input.ts';
 import { arrayOf, filledOf, isObject, objectsOf, textOrJson, unknownMembers } from './json.ts';
 import { dataSize, emptyResponse, errorOf } from './message.ts';
-import { chatUsage, deploymentOf, textError } from './openai-chat.ts';
-import { readParameters } from './parameters.ts';
-import { providerOf } from './provider.ts';
+import { openAiCall } from './openai-call.ts';
+import { chatUsage, textError } from './openai-chat.ts';
 
 const APART = new Set(['model', 'input', 'stream']);
 const RESPONSE_KNOWN = new Set(['object', 'data', 'model', 'usage', 'id', 'created', 'error']);
@@ -17,18 +16,10 @@ export const INPUT_ROLE = 'input';
 
 /** Views of an embeddings exchange. */
 export function describeEmbeddings(input: AdapterInput): Described {
-  const body = input.request;
-  const requestModel = filledOf(body?.['model']) ?? deploymentOf(input.path);
   return {
-    call: {
-      operation: 'embeddings',
-      provider: providerOf(input.host, input.path, 'openai'),
-      api: 'openai.embeddings',
-      ...(requestModel === undefined ? {} : { requestModel }),
-      stream: false,
-      parameters: readParameters(body, APART),
-    },
-    request: { messages: embeddingInputs(body?.['input']) },
+    // No answer with vectors streams, whatever the request says.
+    call: { ...openAiCall(input, { api: 'openai.embeddings', operation: 'embeddings', apart: APART }), stream: false },
+    request: { messages: embeddingInputs(input.request?.['input']) },
     response: embeddingsResponse(input),
   };
 }

@@ -1,12 +1,12 @@
 /** Adapter of the OpenAI responses API. */
 import type { Json, JsonObject, Message, RequestView, ResponseView } from '@orangebox/schema';
+import { isClientCall } from '../client-call.ts';
 import type { Described } from './described.ts';
 import type { AdapterInput } from './input.ts';
 import { filledOf, isObject, objectOf, objectsOf, parseJson, stringOf, textOrJson, unknownMembers } from './json.ts';
 import { emptyResponse, errorOf, fillContent, readContent, summariseChoices, toolCall, usageOf } from './message.ts';
-import { decodeSegment, deploymentOf, textError } from './openai-chat.ts';
-import { readParameters } from './parameters.ts';
-import { providerOf } from './provider.ts';
+import { decodeSegment, openAiCall } from './openai-call.ts';
+import { textError } from './openai-chat.ts';
 import { outputText, ResponsesAccumulator } from './responses-accumulator.ts';
 
 const APART = new Set(['model', 'input', 'instructions', 'tools', 'stream', 'previous_response_id', 'conversation']);
@@ -24,15 +24,13 @@ const RESPONSE_KNOWN = new Set([
 export function describeResponses(input: AdapterInput): Described {
   const body = input.request;
   const response = responsesResponse(input);
-  const requestModel = filledOf(body?.['model']) ?? deploymentOf(input.path) ?? polledModel(input, response);
+  const call = openAiCall(input, { api: 'openai.responses', operation: 'chat', apart: APART });
+  const requestModel = call.requestModel ?? polledModel(input, response);
   return {
     call: {
-      operation: 'chat',
-      provider: providerOf(input.host, input.path, 'openai'),
-      api: 'openai.responses',
+      ...call,
       ...(requestModel === undefined ? {} : { requestModel }),
-      stream: body?.['stream'] === true || /[?&]stream=true\b/.test(input.exchange.request.url),
-      parameters: readParameters(body, APART),
+      stream: call.stream || /[?&]stream=true\b/.test(input.exchange.request.url),
     },
     request: input.method === 'GET' ? polledRequest(input.path) : responsesRequest(body),
     response,
@@ -248,15 +246,6 @@ function mergeItems(items: JsonObject[]): Message {
   return merged;
 }
 
-const CLIENT_CALLS = new Set([
-  'function',
-  'custom',
-  'local_shell_call',
-  'shell_call',
-  'apply_patch_call',
-  'computer_call',
-]);
-
 function finishReasonOf(response: JsonObject, message: Message): string | undefined {
   const status = stringOf(response['status']);
   if (status === 'incomplete') {
@@ -264,7 +253,7 @@ function finishReasonOf(response: JsonObject, message: Message): string | undefi
     return reason === 'max_output_tokens' ? 'length' : (reason ?? status);
   }
   if (status !== 'completed') return status === 'failed' ? 'error' : status;
-  const asks = message.toolCalls?.some((call) => CLIENT_CALLS.has(call.type ?? ''));
+  const asks = message.toolCalls?.some(isClientCall);
   return asks ? 'tool_calls' : 'stop';
 }
 
