@@ -1,7 +1,11 @@
 /** CRC-32 (IEEE 802.3, as in gzip and zlib), for where the platform has none. */
 
-/** Checksum of bytes as an unsigned 32-bit number. Node's `zlib.crc32` gives the same, faster. */
-export type Crc32 = (bytes: Uint8Array) => number;
+/**
+ * Checksum of bytes as an unsigned 32-bit number. Node's `zlib.crc32` gives the same, faster.
+ *
+ * @param before checksum of the bytes before these, 0 when there are none.
+ */
+export type Crc32 = (bytes: Uint8Array, before?: number) => number;
 
 const SLICES = 8;
 
@@ -23,12 +27,12 @@ function makeTables(): Uint32Array {
 }
 
 /** CRC-32 of bytes, in plain JavaScript. */
-export function crc32(bytes: Uint8Array): number {
+export function crc32(bytes: Uint8Array, before = 0): number {
   const t = TABLES as ArrayLike<number> as number[];
   const b = bytes as ArrayLike<number> as number[];
   const length = bytes.length;
   const whole = length - (length % SLICES);
-  let c = -1;
+  let c = ~before;
   let i = 0;
   // The indexes are in range by construction; `!`-free access through `as` keeps the loop free of branches.
   for (; i < whole; i += SLICES) {

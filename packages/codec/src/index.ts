@@ -11,7 +11,7 @@ export { snapshotShapeError } from './snapshot-shape.ts';
 
 // Segments
 export { type Crc32, crc32 } from './crc32.ts';
-export { encodeRecord, encodeSegmentHeader } from './frames.ts';
+export { encodeRecord, encodeSegmentHeader, FrameBatch } from './frames.ts';
 export {
   type DecodedFrame,
   type DecodeSegmentOptions,

@@ -200,9 +200,9 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     this.#seal(body?.isCoded ? body.finishCodedSync() : (body?.finish() ?? []));
   }
 
-  written(record: SegmentRecord, location: RecordLocation): void {
+  written(records: readonly SegmentRecord[], location: RecordLocation): void {
     addLocation(this.locations, location);
-    if (this.isSpilled && isChunk(record)) this.#forget([record]);
+    if (this.isSpilled) this.#forget(records.filter(isChunk));
   }
 
   notWritten(): void {

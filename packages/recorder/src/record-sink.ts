@@ -3,16 +3,22 @@ import type { SegmentRecord } from '@orangebox/schema';
 import type { RecordLocation } from './record-location.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
-/** Whoever a record belongs to learns where it stands, or that it could not be written. */
+/** Whoever records belong to learns where they stand, or that they could not be written. */
 export interface RecordOwner {
-  written(record: SegmentRecord, location: RecordLocation): void;
-  notWritten(record: SegmentRecord): void;
+  written(records: readonly SegmentRecord[], location: RecordLocation): void;
+  notWritten(): void;
+}
+
+/** Records of one owner that follow each other. */
+interface Row {
+  owner: RecordOwner | undefined;
+  records: SegmentRecord[];
 }
 
 /** Writes records in the order they are given. Without a writer, everything is `notWritten`. */
 export class RecordSink {
   readonly #writer: SegmentWriter | undefined;
-  #queue: { owner: RecordOwner | undefined; record: SegmentRecord }[] = [];
+  #rows: Row[] = [];
   #isScheduled = false;
 
   constructor(writer: SegmentWriter | undefined) {
@@ -21,13 +27,13 @@ export class RecordSink {
 
   /** Writes now, what is queued first. */
   write(owner: RecordOwner | undefined, record: SegmentRecord): void {
-    this.#queue.push({ owner, record });
+    this.#push(owner, record);
     this.flush();
   }
 
   /** Writes at the end of this turn of the event loop. */
   queue(owner: RecordOwner | undefined, record: SegmentRecord): void {
-    this.#queue.push({ owner, record });
+    this.#push(owner, record);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     // Records of a program that has nothing else to do are written by its exit handler.
@@ -37,21 +43,31 @@ export class RecordSink {
   /** Writes what is queued. */
   flush(): void {
     this.#isScheduled = false;
-    if (this.#queue.length === 0) return;
-    const batch = this.#queue;
-    this.#queue = [];
-    const isChunk = (record: SegmentRecord): boolean =>
-      record.type === 'requestChunk' || record.type === 'responseChunk';
-    const bodies = this.#writer?.bodiesAllowed ?? false;
-    const kept = batch.filter(({ record }) => bodies || !isChunk(record));
-    const locations = this.#writer?.append(kept.map(({ record }) => record));
-    kept.forEach(({ owner, record }, i) => {
+    if (this.#rows.length === 0) return;
+    const rows = this.#writer?.bodiesAllowed ? this.#rows : withoutBodies(this.#rows);
+    this.#rows = [];
+    const locations = this.#writer?.append(rows.map(({ records }) => records));
+    rows.forEach(({ owner, records }, i) => {
       const location = locations?.[i];
-      if (location) owner?.written(record, location);
-      else owner?.notWritten(record);
+      if (location) owner?.written(records, location);
+      else owner?.notWritten();
     });
-    if (kept.length < batch.length) {
-      for (const { owner, record } of batch) if (isChunk(record)) owner?.notWritten(record);
-    }
   }
+
+  #push(owner: RecordOwner | undefined, record: SegmentRecord): void {
+    const last = this.#rows.at(-1);
+    if (last && last.owner === owner) last.records.push(record);
+    else this.#rows.push({ owner, records: [record] });
+  }
+}
+
+/** The rows without chunks; their owners are told. */
+function withoutBodies(rows: readonly Row[]): Row[] {
+  const kept: Row[] = [];
+  for (const { owner, records } of rows) {
+    const others = records.filter(({ type }) => type !== 'requestChunk' && type !== 'responseChunk');
+    if (others.length < records.length) owner?.notWritten();
+    if (others.length > 0) kept.push({ owner, records: others });
+  }
+  return kept;
 }

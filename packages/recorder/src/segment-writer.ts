@@ -6,7 +6,7 @@ import { constants } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { encodeRecord, encodeSegmentHeader } from '@orangebox/codec';
+import { encodeSegmentHeader, FrameBatch } from '@orangebox/codec';
 import {
   type ProcessInfo,
   type SegmentFileId,
@@ -45,6 +45,7 @@ export class SegmentWriter {
   readonly #now: () => number;
   readonly #series: Omit<SegmentFileId, 'n'>;
   readonly #rotateBytes: number;
+  readonly #frames: FrameBatch = new FrameBatch(crc32);
   #n = 0;
   #fd: number | undefined;
   #path = '';
@@ -83,22 +84,19 @@ export class SegmentWriter {
   }
 
   /**
-   * Appends records with one write. Returns their places, or undefined when they are not on the disk.
+   * Appends rows of records with one write. Returns the place of each row, or undefined when they are not on the disk.
    * Never throws.
    */
-  append(records: readonly SegmentRecord[]): RecordLocation[] | undefined {
-    if (records.length === 0) return [];
+  append(rows: readonly (readonly SegmentRecord[])[]): RecordLocation[] | undefined {
+    if (rows.length === 0) return [];
     try {
-      if (!this.#open()) {
-        this.#lostRecords += records.length;
-        return undefined;
-      }
-      return this.#write(records.map(encode));
+      if (this.#open()) return this.#write(rows.map((row) => this.#encode(row)));
     } catch (error) {
+      this.#frames.take();
       this.#fail(error);
-      this.#lostRecords += records.length;
-      return undefined;
     }
+    for (const row of rows) this.#lostRecords += row.length;
+    return undefined;
   }
 
   /** Forces what was written to the device, where the configuration asks for it after each call. */
@@ -144,28 +142,35 @@ export class SegmentWriter {
       startUnixNano: `${BigInt(now) * 1_000_000n}`,
       n: this.#n,
     };
-    const frames = [encodeSegmentHeader(), encode(start)];
-    if (removed) frames.push(encode(removed));
-    if (this.#lostRecords > 0) {
-      frames.push(encode({ type: 'dropped', reason: 'no_storage', count: this.#lostRecords }));
-    }
-    this.#write(frames);
+    const header = encodeSegmentHeader();
+    const first: SegmentRecord[] = [start];
+    if (removed) first.push(removed);
+    if (this.#lostRecords > 0) first.push({ type: 'dropped', reason: 'no_storage', count: this.#lostRecords });
+    this.#write([header.length + this.#encode(first)], header);
     this.#failing = false;
     return true;
   }
 
-  #write(frames: Uint8Array[]): RecordLocation[] {
+  /** Puts the frames of records into the batch; returns their bytes. */
+  #encode(records: readonly SegmentRecord[]): number {
+    let sizeBytes = 0;
+    for (const record of records) sizeBytes += this.#frames.add(record);
+    return sizeBytes;
+  }
+
+  /** Writes the batch, whose rows have these sizes. */
+  #write(sizes: readonly number[], ...before: Uint8Array[]): RecordLocation[] {
     const fd = this.#fd;
     if (fd === undefined) throw new Error('no segment is open');
     const n = this.#n;
     const path = this.#path;
     let total = 0;
-    const locations = frames.map((frame): RecordLocation => {
-      const location = { path, offset: this.#offset + total, sizeBytes: frame.length, n };
-      total += frame.length;
+    const locations = sizes.map((sizeBytes): RecordLocation => {
+      const location = { path, offset: this.#offset + total, sizeBytes, n };
+      total += sizeBytes;
       return location;
     });
-    const written = this.#fs.writevSync(fd, frames);
+    const written = this.#fs.writevSync(fd, [...before, ...this.#frames.take()]);
     if (written !== total) {
       // A torn frame: nothing may follow it, so the next record starts a new file.
       throw Object.assign(new Error(`no space left (${written} of ${total} bytes were written)`), { code: 'ENOSPC' });
@@ -219,7 +224,8 @@ export class SegmentWriter {
     const fd = this.#fd;
     if (fd === undefined) return;
     try {
-      this.#write([encode({ type: 'segmentEnd', endUnixNano: `${BigInt(this.#now()) * 1_000_000n}`, rotated })]);
+      const end: SegmentRecord = { type: 'segmentEnd', endUnixNano: `${BigInt(this.#now()) * 1_000_000n}`, rotated };
+      this.#write([this.#encode([end])]);
     } catch (error) {
       this.#options.reporter.count('segment_end');
       if (!this.#failing) this.#fail(error);
@@ -250,8 +256,4 @@ export class SegmentWriter {
       `cannot record in ${this.#options.dir}: ${messageOf(error)}. The program goes on as before`,
     );
   }
-}
-
-function encode(record: SegmentRecord): Uint8Array {
-  return encodeRecord(record, crc32);
 }
