@@ -78,6 +78,11 @@ const uses = {
     await when('stalled');
     return finish({ value: 'left unread' });
   },
+  'never-read-to-the-end': async () => {
+    await stream();
+    await when('stalled');
+    return 'left unread';
+  },
   exit: async () => finish({ value: await create() }),
   'exit-in-stream': async () => {
     for await (const chunk of await stream()) finish({ value: chunk.choices[0]?.delta.content });

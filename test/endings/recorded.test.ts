@@ -179,6 +179,12 @@ const cases: Case[] = [
   },
   {
     name: 'a stream that is never read',
+    use: 'never-read-to-the-end',
+    way: 'flood',
+    calls: [['caller_stopped_reading/response_body/200']],
+  },
+  {
+    name: 'process.exit while a stream is not read',
     use: 'never-read',
     way: 'flood',
     calls: [['caller_stopped_reading/response_body/200']],

@@ -8,6 +8,7 @@ export interface ExitTarget {
   flush(timeoutMs: number): Promise<void>;
   flushSync(): void;
   flushSinkSync(): void;
+  endUnread(): void;
   readonly recorded: number;
 }
 
@@ -25,6 +26,7 @@ export function installExitHooks(target: ExitTarget, flushMs: number): ExitHooks
     // Emitted again after each flush; without news there is nothing to do, and the process ends.
     if (flushed === target.recorded) return;
     flushed = target.recorded;
+    target.endUnread();
     void target.flush(flushMs);
   };
   const onExit = (): void => target.flushSync();

@@ -187,12 +187,17 @@ export class RuntimeHost implements TapHost, Runtime {
     }
   }
 
+  /** Ends what waits for a reader: with nothing left to do, the program will not be one any more. */
+  endUnread(): void {
+    for (const tap of [...this.openTaps]) {
+      if (tap.headSeen && tap.isPaused()) tap.end({ ending: 'caller_stopped_reading', stage: tap.stage });
+    }
+  }
+
   /** Ends what is open and writes everything down; the process is about to end. */
   flushSync(): void {
-    for (const tap of [...this.openTaps]) {
-      const unread = tap.headSeen && tap.isPaused();
-      tap.end({ ending: unread ? 'caller_stopped_reading' : 'process_exit', stage: tap.stage });
-    }
+    this.endUnread();
+    for (const tap of [...this.openTaps]) tap.end({ ending: 'process_exit', stage: tap.stage });
     this.#flushSinkSync('process_exit');
   }
 
