@@ -89,6 +89,7 @@ export function credentialOf(provider: Provider, env: Environment): { variable: 
 /** The header and the environment variable of the credential that may go to a URL; undefined for foreign hosts. */
 export function credentialFor(url: URL, env: Environment): { header: string; variable: string } | undefined {
   const provider = providerOf(url, env);
-  const variable = provider && (credentialOf(provider, env)?.variable ?? provider.variables[0]);
+  if (!provider) return undefined;
+  const variable = credentialOf(provider, env)?.variable ?? provider.variables[0];
   return variable === undefined ? undefined : { header: provider.header, variable };
 }
