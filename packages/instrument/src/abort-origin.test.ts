@@ -32,6 +32,16 @@ describe('who aborted', () => {
       'caller_stopped_reading',
       frames([UNDICI], ['node:internal/webstreams/readablestream'], ['/app/main.js']),
     ],
+    [
+      'fetch itself, as it follows a redirect',
+      'caller_stopped_reading',
+      frames([UNDICI, 'abort'], [UNDICI, 'httpFetch']),
+    ],
+    [
+      'the program, by a signal while fetch works',
+      'caller_abort',
+      frames([UNDICI, 'abort'], [SIGNAL], [UNDICI, 'httpFetch']),
+    ],
     ['a destroyed stream', 'caller_stopped_reading', frames(['node:internal/streams/destroy'], ['/app/main.js'])],
     [
       'a signal that destroys a stream',

@@ -54,6 +54,8 @@ export function abortOrigin(frames: readonly Frame[]): AbortOrigin {
   let bySignal = false;
   let byStream = false;
   for (const { file, fn } of frames) {
+    // Following a redirect, the fetch of Node 26 lets go of the first answer itself.
+    if (fn === 'httpFetch' && !bySignal && UNDICI.test(file)) return 'caller_stopped_reading';
     if (file === '' || UNDICI.test(file) || ownFiles.has(file)) continue;
     if (file.startsWith('node:')) {
       if (file === 'node:internal/abort_controller') {
