@@ -1,6 +1,6 @@
 /** Makes and checks the directories of recordings: private, owned by us, no detour through somebody's link. */
 import * as nodeFs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { SEGMENTS_DIRECTORY } from '@orangebox/schema';
 
 /** The part of `node:fs` that segments use; replaced in tests to play a failing disk. */
@@ -34,7 +34,7 @@ export class UnsafeDirectoryError extends Error {
  * @throws UnsafeDirectoryError or the file system's own error
  */
 export function prepareSegmentDirectory(root: string, date: string, fs: SegmentFs): string {
-  makeDirectory(root, fs, true);
+  makeRoot(root, fs);
   checkRoot(root, fs);
   try {
     fs.writeFileSync(join(root, '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
@@ -44,7 +44,7 @@ export function prepareSegmentDirectory(root: string, date: string, fs: SegmentF
   let path = root;
   for (const name of [SEGMENTS_DIRECTORY, date]) {
     path = join(path, name);
-    makeDirectory(path, fs, false);
+    makeDirectory(path, fs);
     const stat = fs.lstatSync(path);
     if (!stat.isDirectory()) throw new UnsafeDirectoryError(`${path} is not a directory`);
     if (!isOwn(stat.uid)) throw new UnsafeDirectoryError(`${path} belongs to another user`);
@@ -52,9 +52,29 @@ export function prepareSegmentDirectory(root: string, date: string, fs: SegmentF
   return path;
 }
 
-function makeDirectory(path: string, fs: SegmentFs, recursive: boolean): void {
+/**
+ * Makes a directory and those above it that are missing. One by one, as a recursive `mkdir` never returns where the file
+ * system answers ENOENT although the directory above is there (`/proc`; Node.js up to 24).
+ */
+function makeRoot(root: string, fs: SegmentFs): void {
+  const missing: string[] = [];
+  for (let at = resolve(root); !isThere(at, fs) && dirname(at) !== at; at = dirname(at)) missing.push(at);
+  for (const path of missing.reverse()) makeDirectory(path, fs);
+}
+
+function isThere(path: string, fs: SegmentFs): boolean {
   try {
-    fs.mkdirSync(path, { recursive, mode: 0o700 });
+    fs.statSync(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function makeDirectory(path: string, fs: SegmentFs): void {
+  try {
+    fs.mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

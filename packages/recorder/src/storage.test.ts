@@ -153,6 +153,20 @@ describe('a disk that cannot be written to', () => {
     expect(box.warnings[0]).toContain('belongs to another user');
   });
 
+  it('is given up where the directory cannot be made though the one above is there', () => {
+    const asked: unknown[] = [];
+    const mkdirSync = ((_path: string, options: { recursive?: boolean }) => {
+      asked.push(options.recursive ?? false);
+      throw Object.assign(new Error('ENOENT: mkdir'), { code: 'ENOENT' });
+    }) as SegmentFs['mkdirSync'];
+    const box = start({ ORANGEBOX_DIR: join(temporary(), 'a', 'b') }, { fs: { ...nodeFs, mkdirSync } });
+    play(box.recorder);
+    box.recorder.flushSync('process_exit');
+    expect(box.warnings).toHaveLength(1);
+    // A recursive one never returns in such a place.
+    expect(new Set(asked)).toEqual(new Set([false]));
+  });
+
   it('can be a file in the place of the directory', () => {
     const root = temporary();
     writeFileSync(join(root, 'box'), 'mine');
