@@ -74,7 +74,7 @@ class CallFinisher implements Finisher {
       write: (record) => this.#writeTool(record),
       isParent: (spanId) => host.isParent(spanId),
       isAnyCallOpenBefore: (nano) => host.isAnyCallOpenBefore(nano),
-      seqOf: (sessionId) => counts.nextSeq(sessionId),
+      seqOf: (sessionId) => counts.newestSeq(sessionId),
     });
     this.#finaliserHost = {
       config,

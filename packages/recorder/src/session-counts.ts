@@ -8,6 +8,11 @@ export class SessionCounts {
   readonly #counts: Map<string, number> = new Map();
   readonly #traces: Map<string, string> = new Map();
 
+  /** Number of the newest call of a session, 0 before the first: the place of a tool that no call asked for. */
+  newestSeq(sessionId: string): number {
+    return Math.max(0, (this.#counts.get(sessionId) ?? 0) - 1);
+  }
+
   /** The next number in a session. */
   nextSeq(sessionId: string): number {
     const seq = this.#counts.get(sessionId) ?? 0;

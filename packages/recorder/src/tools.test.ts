@@ -143,4 +143,15 @@ describe('tool functions that were seen to run', () => {
     expect(JSON.stringify(tool)).not.toContain('the-secret-of-the-tool');
     expect(tool?.session).toMatchObject({ id: 's', basis: 'declared' });
   });
+
+  it('take no number of their session: calls alone are counted', () => {
+    box = testRecorder();
+    const context = { scope: [], place: undefined, session: { id: 's' } };
+    box.recorder.tool(run('lookup', [], { context }));
+    play(box.recorder, { context });
+    box.recorder.tool(run('lookup', [], { context }));
+    play(box.recorder, { context });
+    const { calls } = box.finish();
+    expect(calls.map((call) => call.session?.seq)).toEqual([0, 1]);
+  });
 });

@@ -34,7 +34,7 @@ export interface ToolHost {
   isParent(spanId: string): boolean;
   /** A call that began before this time has not been looked at yet. */
   isAnyCallOpenBefore(startUnixNano: bigint): boolean;
-  /** A session's number for a run that no call asked for. */
+  /** Place in a session of a run that no call asked for: that of the newest call. */
   seqOf(sessionId: string): number;
 }
 
