@@ -1,4 +1,4 @@
-import type { Json, Snapshot } from '@orangebox/schema';
+import type { Json, Snapshot, ToolExecution } from '@orangebox/schema';
 import { describe, expect, test } from 'vitest';
 import { compareSnapshots } from './diff.ts';
 import { sseOf, testExchange, type TestExchange } from './testing.ts';
@@ -53,6 +53,19 @@ describe('compareSnapshots', () => {
     expect(compare(stream('ab'), stream('ax')).differences).toEqual([
       { path: 'response.choices[0].message.text', left: 'ab', right: 'ax', rank: 'text' },
     ]);
+  });
+
+  test('compares tool executions by name, arguments and outcome', () => {
+    const run = (tool: Partial<ToolExecution>): Snapshot =>
+      ({ kind: 'tool', exchanges: [], tool: { basis: 'wrapped', name: 'f', ...tool } }) as unknown as Snapshot;
+    const differ = (left: Snapshot, right: Snapshot): string[] =>
+      compareSnapshots(left, right, () => undefined).differences.map(({ path, rank }) => `${rank} ${path}`);
+    const well = run({ arguments: '{"a":1,"b":2}', result: '3' });
+    const failed = run({ arguments: '{"a":1}', error: { stage: 'done', type: 'Error', message: 'no' } });
+    expect(differ(well, run({ arguments: '{"b":2,"a":1}', result: '3' }))).toEqual([]);
+    expect(differ(well, run({ arguments: '{"a":1,"b":2}', result: '4' }))).toEqual(['text tool.result']);
+    expect(differ(well, failed)).toEqual(['tools tool.arguments.b', 'structure tool.error', 'structure tool.result']);
+    expect(differ(well, snapshot(answer('x')))).toContain('tools tool.name');
   });
 
   test('calls other words equivalent, and says where', () => {

@@ -2,7 +2,16 @@
  * Compares two calls by what they mean: tool names and arguments first, then structure, then text. Ids, times,
  * fingerprints, token counts, reasoning and the cut into chunks make no difference.
  */
-import type { CallView, Json, Message, RequestView, ResponseView, Snapshot, ToolCall } from '@orangebox/schema';
+import type {
+  CallView,
+  Json,
+  Message,
+  RequestView,
+  ResponseView,
+  Snapshot,
+  ToolCall,
+  ToolExecution,
+} from '@orangebox/schema';
 import type { Described } from './adapters/described.ts';
 import { describeCall } from './adapters/index.ts';
 import type { ContentDecoder } from './adapters/input.ts';
@@ -60,6 +69,7 @@ export function compareSnapshots(left: Snapshot, right: Snapshot, decode: Conten
   const a = describeCall(left, decode);
   const b = describeCall(right, decode);
   const differences: Difference[] = [];
+  compareRuns(left.tool, right.tool, differences);
   compareEnds(left, right, differences);
   compareRequests(a, b, differences);
   compareResponses(a.response, b.response, differences);
@@ -73,6 +83,19 @@ type Value = Json | undefined;
 
 function note(out: Difference[], path: string, left: Value, right: Value, rank: DifferenceRank): void {
   for (const found of diffJson(left, right, path)) out.push({ ...found, rank });
+}
+
+/** Two tool executions, or one and a call. */
+function compareRuns(a: ToolExecution | undefined, b: ToolExecution | undefined, out: Difference[]): void {
+  note(out, 'tool.name', a?.name, b?.name, 'tools');
+  if (a === undefined || b === undefined) return;
+  compareArguments(a.arguments ?? '', b.arguments ?? '', 'tool.arguments', out);
+  note(out, 'tool.error', failureOf(a), failureOf(b), 'structure');
+  compareText(a.result, b.result, 'tool.result', out);
+}
+
+function failureOf(run: ToolExecution): Value {
+  return run.error === undefined ? undefined : `${run.error.type}: ${run.error.message}`;
 }
 
 function compareEnds(left: Snapshot, right: Snapshot, out: Difference[]): void {
