@@ -2,7 +2,13 @@
  * Turns one exchange's wire events into records, in the turn they come. The request is written when it has gone out whole,
  * in that very turn; what comes back, at the end of the turn.
  */
-import { addToExchange, type ExchangeRecords, newExchangeRecords, type Redactor } from '@orangebox/codec';
+import {
+  addToExchange,
+  type ExchangeRecords,
+  newExchangeRecords,
+  type Redactor,
+  SECRET_MIN_BYTES,
+} from '@orangebox/codec';
 import type {
   ChunkRecord,
   ErrorInfo,
@@ -152,17 +158,23 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   responseHead(head: Parameters<WireExchange['responseHead']>[0]): void {
     this.#guard('response_head', () => {
       const clean = this.#redactor.headers(head.headers, 'response');
+      // A server may put anything into the reason; only the short ones of the protocol are passed unseen.
+      const reason =
+        head.statusText.length < SECRET_MIN_BYTES
+          ? { text: head.statusText, redactions: [] }
+          : this.#redactor.text(head.statusText, 'response.status');
+      const redactions = [...clean.redactions, ...reason.redactions];
       const record: ResponseHeadRecord = {
         type: 'responseHead',
         exchangeId: this.id,
         status: head.status,
-        statusText: head.statusText,
+        statusText: reason.text,
         ...(head.httpVersion === undefined ? {} : { httpVersion: head.httpVersion }),
         headers: clean.headers,
         offsetNano: nano(head.atNano),
         delivery: head.delivery,
         ...(this.#informational.length > 0 ? { informational: this.#informational } : {}),
-        ...(clean.redactions.length > 0 ? { redactions: clean.redactions } : {}),
+        ...(redactions.length > 0 ? { redactions } : {}),
       };
       const codings = contentCodings(joinedHeader(head.headers, 'content-encoding'));
       this.#response = this.#body('responseChunk', codings);

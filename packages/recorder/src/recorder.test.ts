@@ -291,4 +291,22 @@ describe('endings', () => {
     expect(JSON.stringify(snapshot)).not.toContain('a-secret-of');
     expect(snapshot.redactions.map(({ where }) => where)).toEqual(['header:x-api-key', 'header:x-auth-token']);
   });
+
+  it('a secret in the reason of a status is replaced', () => {
+    const box = start({ APP_TOKEN: 'token-in-a-reason-7' });
+    const exchange = openExchange(box.recorder);
+    exchange.responseHead({
+      status: 403,
+      statusText: 'token-in-a-reason-7 is not known',
+      headers: [],
+      atNano: 1,
+      delivery: 1,
+    });
+    exchange.end({ ending: 'complete', stage: 'done' }, 2);
+    const records = box.finish();
+    const snapshot = snapshotOf(records, records.calls[0]);
+    expect(snapshot.exchanges[0]?.response?.statusText).toBe('{{secret:env.APP_TOKEN}} is not known');
+    expect(snapshot.redactions).toEqual([{ where: 'response.status', token: '{{secret:env.APP_TOKEN}}', count: 1 }]);
+    expect(JSON.stringify(records.calls)).not.toContain('token-in-a-reason');
+  });
 });

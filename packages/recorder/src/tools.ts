@@ -142,6 +142,7 @@ export class ToolRecorder {
       redactions.push(...result.redactions.map((redaction) => ({ ...redaction, where })));
       return result.text;
     };
+    const name = clean(run.name, 'metadata');
     const error = errorInfo(run.error, 'done', redactor);
     if (error) redactions.push(...error.redactions);
     const result =
@@ -155,7 +156,7 @@ export class ToolRecorder {
       ? { traceId: asked.by.trace.traceId, spanId: run.trace.spanId, parentSpanId: asked.by.trace.spanId }
       : run.trace;
     const span = this.#host.spans.startTool({
-      name: `execute_tool ${run.name}`,
+      name: `execute_tool ${name}`,
       basis: 'wrapped',
       startUnixNano: run.startUnixNano,
       endUnixNano: run.endUnixNano,
@@ -181,7 +182,7 @@ export class ToolRecorder {
       time: { startUnixNano: String(run.startUnixNano), endUnixNano: String(run.endUnixNano) },
       tool: {
         basis: 'wrapped',
-        name: run.name,
+        name,
         ...(asked?.call.id === undefined ? {} : { callId: asked.call.id }),
         ...(args === undefined ? {} : { arguments: clean(args, 'request.body') }),
         ...(result === undefined ? {} : { result: clean(result, 'response.body') }),

@@ -168,7 +168,7 @@ export interface Exchange {
 
 /** A replaced secret: where it stood, what token stands there now, how often. */
 export interface Redaction {
-  /** `header:<name>`, `url`, `request.body`, `response.body`, `error`. */
+  /** `header:<name>`, `url`, `request.body`, `response.status`, `response.body`, `error`, `metadata`. */
   where: string;
   /** The token, `{{secret:<name>}}`. Equal secrets have equal tokens within a process. */
   token: string;

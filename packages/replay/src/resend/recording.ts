@@ -97,17 +97,18 @@ export class Recording {
       list.push([response.rawHeaders[i] ?? '', response.rawHeaders[i + 1] ?? '']);
     }
     const { headers, redactions } = this.#redactor.headers(list, 'response');
+    const reason = this.#redactor.text(response.statusMessage ?? '', 'response.status');
     this.#delivery += 1;
     addToExchange(this.#records, {
       type: 'responseHead',
       exchangeId: 1,
       status: response.statusCode ?? 0,
-      statusText: response.statusMessage ?? '',
+      statusText: reason.text,
       httpVersion: response.httpVersion,
       headers,
       offsetNano: String(this.#offset()),
       delivery: this.#delivery,
-      ...redacted(redactions),
+      ...redacted([...redactions, ...reason.redactions]),
     });
   }
 
