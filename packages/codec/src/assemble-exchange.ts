@@ -74,13 +74,14 @@ function assembleBody(chunks: readonly ChunkRecord[], bytes: BodyBytes): Body {
   return body;
 }
 
+/** Members in canonical order: there are many chunks, and their digest is made sooner so. */
 function assembleChunk(record: ChunkRecord): Chunk {
-  return {
-    sizeBytes: record.bytes.length,
-    offsetNano: String(Math.round(record.offsetNano)),
-    ...(record.delivery === 0 ? {} : { delivery: record.delivery }),
-    ...(record.wireSizeBytes === record.bytes.length ? {} : { wireSizeBytes: record.wireSizeBytes }),
-  };
+  const { delivery, wireSizeBytes } = record;
+  const sizeBytes = record.bytes.length;
+  const offsetNano = String(Math.round(record.offsetNano));
+  const chunk: Chunk = delivery === 0 ? { offsetNano, sizeBytes } : { delivery, offsetNano, sizeBytes };
+  if (wireSizeBytes !== sizeBytes) chunk.wireSizeBytes = wireSizeBytes;
+  return chunk;
 }
 
 /** Of the end, else of the last thing on record. */

@@ -4,6 +4,7 @@ import type { CallEndRecord, SegmentRecord, ToolRecord } from '@orangebox/schema
 import {
   buildCallSnapshot,
   buildCrashedCallSnapshot,
+  buildMeasuredCall,
   buildToolSnapshot,
   type CollectedRecords,
   collectRecords,
@@ -127,6 +128,17 @@ describe('assembling', () => {
 
 describe('the digest', () => {
   const { snapshot } = firstCall(sampleRecords());
+
+  it('comes with the size of the JSON, whatever the bodies hold', () => {
+    const { call, exchanges } = firstCall(sampleRecords());
+    const bodies = ['', 'plain', '"quoted\\"\n\u0001\u007f\u2028 Grüße 🍊', '{"a":"\\ud800"}'].map(utf8);
+    for (const bytes of [...bodies, Uint8Array.of(0xff, 0xfe)]) {
+      const answered = exchanges.map((e) => ({ ...e, responseChunks: [sampleChunk('responseChunk', 1, bytes, 4000)] }));
+      const input = { call, exchanges: answered, process: SAMPLE_PROCESS };
+      const { snapshot, sizeBytes } = buildMeasuredCall(input, sha256);
+      expect(sizeBytes).toBe(utf8(JSON.stringify(snapshot)).length);
+    }
+  });
 
   it('does not change with the form of a body', () => {
     const [first, second] = snapshot.exchanges;

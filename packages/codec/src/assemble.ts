@@ -48,6 +48,18 @@ export function assembleExchanges(records: readonly ExchangeRecords[]): Assemble
 
 /** The snapshot of a call that ended, digest included, without derived views. */
 export function buildCallSnapshot(input: CallInput, sha256: Sha256): Snapshot {
+  return buildMeasuredCall(input, sha256).snapshot;
+}
+
+/** A snapshot and the bytes of its JSON. */
+export interface MeasuredSnapshot {
+  snapshot: Snapshot;
+  /** UTF-8 bytes that `JSON.stringify` gives for it. */
+  sizeBytes: number;
+}
+
+/** As {@link buildCallSnapshot}, with the size of its JSON, which need not be written for that. */
+export function buildMeasuredCall(input: CallInput, sha256: Sha256): MeasuredSnapshot {
   const { call, exchanges, process } = input;
   const first = exchanges[0]?.start;
   const { exchanges: assembled, bytes } = input.assembled ?? assembleExchanges(exchanges);
@@ -72,7 +84,7 @@ export function buildCallSnapshot(input: CallInput, sha256: Sha256): Snapshot {
     fidelity: fidelityOf(call.fidelity, exchanges, call.exchangeIds.length),
     redactions: mergeRedactions(exchanges),
   };
-  return withDigest(document, sha256, bytes);
+  return measured(document, sha256, bytes);
 }
 
 /** The snapshot of a tool execution, digest included. */
@@ -93,7 +105,7 @@ export function buildToolSnapshot(record: ToolFacts, process: ProcessInfo, sha25
     fidelity: record.fidelity,
     redactions: record.redactions,
   };
-  return withDigest(document, sha256, new Map());
+  return measured(document, sha256, new Map()).snapshot;
 }
 
 /**
@@ -124,7 +136,7 @@ export function buildCrashedCallSnapshot(exchange: ExchangeRecords, process: Pro
     fidelity: fidelityOf({ level: 'exact' }, [exchange], 1),
     redactions: mergeRedactions([exchange]),
   };
-  return withDigest(document, sha256, bytes);
+  return measured(document, sha256, bytes).snapshot;
 }
 
 /**
@@ -157,6 +169,7 @@ function mergeRedactions(exchanges: readonly ExchangeRecords[]): Redaction[] {
   return [...merged.values()];
 }
 
-function withDigest(document: Omit<Snapshot, 'digest'>, sha256: Sha256, bytes: BodyBytes): Snapshot {
-  return { ...document, digest: digestWith(document, sha256, (body) => bytes.get(body) ?? decodeBody(body)) };
+function measured(document: Omit<Snapshot, 'digest'>, sha256: Sha256, bytes: BodyBytes): MeasuredSnapshot {
+  const { digest, sizeBytes } = digestWith(document, sha256, (body) => bytes.get(body) ?? decodeBody(body));
+  return { snapshot: { ...document, digest }, sizeBytes };
 }

@@ -39,6 +39,8 @@ function write(value: unknown, depth: number): string {
     throw new OrangeboxError('OBX_JSON_DEPTH', `JSON nested deeper than ${CANONICAL_JSON_MAX_DEPTH}`);
   }
   if (Array.isArray(value)) {
+    // Long lists (headers, chunks) are in canonical order most of the time; the platform writes them much faster.
+    if (isInOrder(value, depth)) return JSON.stringify(value);
     let out = '[';
     for (let i = 0; i < value.length; i++) {
       if (i > 0) out += ',';
@@ -61,4 +63,22 @@ function writeObject(value: Record<string, unknown>, depth: number): string {
     first = false;
   }
   return `${out}}`;
+}
+
+/** Whether the platform's own JSON of a value is the canonical one. */
+function isInOrder(value: unknown, depth: number): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth >= CANONICAL_JSON_MAX_DEPTH) return false;
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) if (!isInOrder(item, depth + 1)) return false;
+    return true;
+  }
+  let last: string | undefined;
+  for (const name in value) {
+    if (last !== undefined && name <= last) return false;
+    if (!isInOrder((value as Record<string, unknown>)[name], depth + 1)) return false;
+    last = name;
+  }
+  return true;
 }

@@ -3,8 +3,7 @@
  * add calls in the order (start, process, seq). Pure: the hash and the identities come from outside.
  */
 import type { RequestView, ResponseView } from '@orangebox/schema';
-import { type ConversationHashes, hashAfter, hashConversation, type Junction } from './conversation.ts';
-import { chatAtoms } from './conversation-atoms.ts';
+import { type Answer, type ConversationHashes, hashAnswer, hashConversation, type Junction } from './conversation.ts';
 import { answerItemIds, isUniqueId, quotes, requestItemIds, settingText } from './conversation-evidence.ts';
 import type { Sha256 } from './hash.ts';
 
@@ -74,8 +73,10 @@ export class ConversationIndex {
   readonly #maxEntries: number;
   readonly #byKey = new Map<string, Set<Entry>>();
   readonly #entries = new Set<Entry>();
-  /** A request is hashed once, for its match and for its entry. */
+  /** A request is hashed once, for its match and for its entry; so are its setting and its answer. */
   readonly #hashed = new WeakMap<RequestView, ConversationHashes>();
+  readonly #settings = new WeakMap<RequestView, string>();
+  readonly #answers = new WeakMap<ResponseView, { whole: string; choices: Answer[] }>();
   #order = 0;
 
   constructor(options: { sha256: Sha256; maxEntries?: number }) {
@@ -103,14 +104,19 @@ export class ConversationIndex {
     return { kind: 'new', ...(before === undefined ? {} : { before }) };
   }
 
+  /** Hash of the conversation that a call left: its messages and its first choice. */
+  after(request: RequestView, response: ResponseView): string | undefined {
+    return this.#choices(this.#hash(request).whole, response)[0]?.after;
+  }
+
   /** Adds a finished call with the session it was given. */
   add(call: IndexedCall, request: RequestView, response: ResponseView): void {
     const whole = this.#wholeOf(request);
     const keys = new Set<string>();
-    for (const { message } of response.choices) {
-      const after = hashAfter(whole, message, this.#sha256);
+    const choices = this.#choices(whole, response);
+    for (const { after, atoms } of choices) {
       if (after !== undefined) keys.add(`after ${after}`);
-      for (const atom of chatAtoms([message])) {
+      for (const atom of atoms) {
         if (atom.withoutId === undefined) continue;
         const said = this.#sha256(atom.withoutId);
         keys.add(`call ${whole} ${said}`);
@@ -122,11 +128,10 @@ export class ConversationIndex {
     if (whole !== '') keys.add(`request ${whole} ${setting}`);
     if (response.id !== undefined) keys.add(`response ${response.id}`);
     if (request.conversationId !== undefined) keys.add(`conversation ${request.conversationId}`);
-    const after = hashAfter(whole, response.choices[0]?.message, this.#sha256);
     const entry: Entry = {
       call,
       order: this.#order++,
-      after,
+      after: choices[0]?.after,
       continued: false,
       keys,
       setting,
@@ -159,8 +164,20 @@ export class ConversationIndex {
     return begun?.whole ?? '';
   }
 
+  #choices(whole: string, response: ResponseView): Answer[] {
+    const known = this.#answers.get(response);
+    if (known?.whole === whole) return known.choices;
+    const choices = response.choices.map(({ message }) => hashAnswer(whole, message, this.#sha256));
+    this.#answers.set(response, { whole, choices });
+    return choices;
+  }
+
   #setting(request: RequestView): string {
-    return this.#sha256(settingText(request));
+    const known = this.#settings.get(request);
+    if (known !== undefined) return known;
+    const setting = this.#sha256(settingText(request));
+    this.#settings.set(request, setting);
+    return setting;
   }
 
   #matchNamed(seeker: Seeker): Continuation | undefined {

@@ -49,12 +49,22 @@ export function hashConversation(messages: readonly Message[], sha256: Sha256): 
   return { whole, prefixes, junctions };
 }
 
+/** What an answer says, and the hash of the conversation up to its end; without one when it says nothing. */
+export interface Answer {
+  atoms: Atom[];
+  after?: string;
+}
+
+/** An answer to messages of a hash. */
+export function hashAnswer(whole: string, answer: Message, sha256: Sha256): Answer {
+  const atoms = chatAtoms([answer]);
+  if (atoms.length === 0) return { atoms };
+  return { atoms, after: atoms.reduce((hash, atom) => extend(hash, atom, sha256), whole) };
+}
+
 /** Hash of the conversation that a call left; undefined when the answer says nothing. */
 export function hashAfter(whole: string, answer: Message | undefined, sha256: Sha256): string | undefined {
-  if (!answer) return undefined;
-  const atoms = chatAtoms([answer]);
-  if (atoms.length === 0) return undefined;
-  return atoms.reduce((hash, atom) => extend(hash, atom, sha256), whole);
+  return answer && hashAnswer(whole, answer, sha256).after;
 }
 
 /**

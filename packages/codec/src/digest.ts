@@ -1,6 +1,7 @@
 /** The digest of a snapshot: what makes it verifiable and names it. */
 import { type Body, type Exchange, type Json, type Snapshot, UNDIGESTED_MEMBERS } from '@orangebox/schema';
 import { decodeBody, type ResolveBody } from './body.ts';
+import { utf8 } from './bytes.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { Sha256 } from './hash.ts';
 
@@ -14,22 +15,55 @@ const UNDIGESTED: ReadonlySet<string> = new Set(UNDIGESTED_MEMBERS);
  * @throws OrangeboxError `OBX_SNAPSHOT_BODY*` for bodies that do not decode, `OBX_JSON_*` for what is no JSON.
  */
 export function snapshotDigest(snapshot: Omit<Snapshot, 'digest'>, sha256: Sha256, resolve?: ResolveBody): string {
-  return digestWith(snapshot, sha256, (body) => decodeBody(body, resolve));
+  return digestWith(snapshot, sha256, (body) => decodeBody(body, resolve)).digest;
 }
 
-/** As {@link snapshotDigest}, for a caller that still has the bytes of the bodies. */
+/** A snapshot's digest, and how large its JSON is. */
+export interface DigestAndSize {
+  digest: string;
+  /** UTF-8 bytes that `JSON.stringify` gives for the document with its digest. */
+  sizeBytes: number;
+}
+
+/**
+ * As {@link snapshotDigest}, for a caller that still has the bytes of the bodies. The canonical form has the members of
+ * the document in another order only, so the size of the JSON follows from it, and the bodies need not be written twice.
+ */
 export function digestWith(
   snapshot: Omit<Snapshot, 'digest'>,
   sha256: Sha256,
   bytesOf: (body: Body) => Uint8Array,
-): string {
+): DigestAndSize {
   const document: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(snapshot)) {
     if (!UNDIGESTED.has(name)) document[name] = value;
   }
-  const hashed = (body: Body): Json => ({ sha256: sha256(bytesOf(body)), sizeBytes: body.sizeBytes });
+  let sizeBytes = DIGEST_MEMBER_BYTES;
+  const hashed = (body: Body): Json => {
+    const bytes = bytesOf(body);
+    const stand = { sha256: sha256(bytes), sizeBytes: body.sizeBytes };
+    sizeBytes += bodyJsonBytes(body, bytes) - JSON.stringify(stand).length;
+    return stand;
+  };
   document['exchanges'] = snapshot.exchanges.map((exchange) => hashedExchange(exchange, hashed));
-  return sha256(canonicalJson(document as Json));
+  const canonical = utf8(canonicalJson(document as Json));
+  return { digest: sha256(canonical), sizeBytes: sizeBytes + canonical.length };
+}
+
+/** `,"digest":"<64 hex digits>"` */
+const DIGEST_MEMBER_BYTES = 76;
+
+/** Bytes that JSON takes beyond a byte of text: control characters, quotes and backslashes are escaped. */
+const ESCAPE_BYTES: Uint8Array = new Uint8Array(256).fill(5, 0, 0x20);
+for (const char of '\b\t\n\f\r"\\') ESCAPE_BYTES[char.charCodeAt(0)] = 1;
+
+function bodyJsonBytes(body: Body, bytes: Uint8Array): number {
+  if (body.form !== 'text') return JSON.stringify(body).length;
+  const escapes = ESCAPE_BYTES as ArrayLike<number> as number[];
+  const text = bytes as ArrayLike<number> as number[];
+  let sizeBytes = JSON.stringify({ ...body, text: '' }).length + bytes.length;
+  for (let i = 0; i < bytes.length; i++) sizeBytes += escapes[text[i] as number] as number;
+  return sizeBytes;
 }
 
 function hashedExchange(exchange: Exchange, hashed: (body: Body) => Json): unknown {

@@ -35,10 +35,12 @@ export {
   assembleExchanges,
   buildCallSnapshot,
   buildCrashedCallSnapshot,
+  buildMeasuredCall,
   buildToolSnapshot,
   type CallFacts,
   type CallInput,
   fidelityOf,
+  type MeasuredSnapshot,
   type ToolFacts,
 } from './assemble.ts';
 

@@ -2,7 +2,7 @@
 import {
   type AssembledExchanges,
   assembleExchanges,
-  buildCallSnapshot,
+  buildMeasuredCall,
   type CallFacts,
   type Described,
   describeCall,
@@ -171,7 +171,7 @@ function withoutStorage(input: EndInput): EndInput {
 function makeEnd(input: EndInput, host: FinaliserHost): { record: CallEndRecord; spanFacts: CallSpanFacts } {
   const { facts, records, views, place, call } = input;
   const { chain } = place;
-  const snapshot = buildCallSnapshot(
+  const { snapshot, sizeBytes: bareBytes } = buildMeasuredCall(
     {
       call: facts,
       exchanges: records,
@@ -183,7 +183,7 @@ function makeEnd(input: EndInput, host: FinaliserHost): { record: CallEndRecord;
   const { fidelity } = snapshot;
   const isPromised = fidelity.level === 'exact' || fidelity.reason !== 'no_storage';
   const key = isPromised ? snapshotKey(snapshot) : undefined;
-  const sizeBytes = Buffer.byteLength(JSON.stringify(chain ? { ...snapshot, chain } : snapshot));
+  const sizeBytes = bareBytes + (chain ? `,"chain":${JSON.stringify(chain)}`.length : 0);
   const content = { snapshot, sizeBytes, ...(key === undefined ? {} : { key }), ...(views ? { views } : {}) };
   const spanFacts = callSpanFacts(
     { ...content, nested: call.span.nested, attemptSpanIds: facts.attemptSpanIds ?? [] },

@@ -1,5 +1,5 @@
 /** Which session a call belongs to: the declared one, or the one whose conversation it continues. */
-import { chainOf, ConversationIndex, type Described, isConversation, type Sha256 } from '@orangebox/codec';
+import { ConversationIndex, type Described, isConversation, type Sha256 } from '@orangebox/codec';
 import type { Chain, SessionRef, TraceRef } from '@orangebox/schema';
 import { forgetOldest, type SessionCounts } from './session-counts.ts';
 import { randomHex } from './spans.ts';
@@ -34,7 +34,6 @@ const MAX_ENTRIES = 10_000;
 
 /** Remembers the conversations of this process by hash, no content. */
 export class SessionBook {
-  readonly #sha256: Sha256;
   readonly #index: ConversationIndex;
   readonly #counts: SessionCounts;
   /** First call of the conversation, by the span id of each of its calls. */
@@ -44,7 +43,6 @@ export class SessionBook {
   #places = 0;
 
   constructor(sha256: Sha256, counts: SessionCounts) {
-    this.#sha256 = sha256;
     this.#counts = counts;
     this.#index = new ConversationIndex({ sha256, maxEntries: MAX_ENTRIES });
   }
@@ -65,7 +63,7 @@ export class SessionBook {
     const sessionId = declared?.id ?? continued?.session ?? randomHex(16);
     // A conversation that is carried on under another declared name is another session.
     const root = continued?.session === sessionId ? this.#roots.get(continued.id) : undefined;
-    const { after } = chainOf(views.request, views.response, this.#sha256);
+    const after = this.#index.after(views.request, views.response);
     const { before } = found;
     const basis = declared ? 'declared' : found.kind === 'ambiguous' ? 'ambiguous' : 'inferred';
     return {
