@@ -27,6 +27,21 @@ describe('headers', () => {
     expect(redactions.reduce((sum, redaction) => sum + redaction.count, 0)).toBe(8);
   });
 
+  it('covers URLs without scheme and host, as in redirects and HTTP/2', () => {
+    const headers: HeaderList = [
+      ['location', '/v2/x?api_key=key-of-a-redirect&page=2'],
+      [':path', '/v1/x?token=token-of-a-path'],
+      ['content-location', 'x'],
+    ];
+    const redacted = createRedactor({ secrets: [] }).headers(headers, 'response');
+    expect(redacted.headers).toEqual([
+      ['location', '/v2/x?api_key={{secret:api_key}}&page=2'],
+      [':path', '/v1/x?token={{secret:token}}'],
+      ['content-location', 'x'],
+    ]);
+    expect(redacted.redactions.map(({ where }) => where)).toEqual(['header:location', 'header::path']);
+  });
+
   it('are the same array where nothing is secret', () => {
     const headers: HeaderList = [
       ['idempotency-key', 'abc'],

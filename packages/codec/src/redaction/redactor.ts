@@ -45,6 +45,8 @@ export function createRedactor(options: RedactorOptions): Redactor {
 }
 
 const URL_IN_TEXT = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'`<>\\]+/gi;
+/** Headers whose value is a URL, often without scheme and host. */
+const URL_HEADERS: ReadonlySet<string> = new Set(['location', 'content-location', 'referer', ':path']);
 const SCHEME_IN_TEXT = /\b(Bearer|Basic) +([\w.~+/=-]{8,})/gi;
 
 class SecretRedactor implements Redactor {
@@ -78,7 +80,7 @@ class SecretRedactor implements Redactor {
     let out = headers.map(([name, value]): [string, string] => {
       const redacted = redactHeader(name, value, this.#tokens);
       if (!redacted) {
-        const plain = this.#urls(value, `header:${name.toLowerCase()}`, counter);
+        const plain = this.#headerUrls(name.toLowerCase(), value, counter);
         changed ||= plain !== value;
         return [name, plain];
       }
@@ -109,6 +111,13 @@ class SecretRedactor implements Redactor {
   body(where = 'request.body'): BodyRedactor {
     const finders = [...this.#finders(), this.#fields(), new FormFieldFinder(this.#tokens)];
     return new BodyRedactor(finders, new RedactionCounter(), where);
+  }
+
+  #headerUrls(name: string, value: string, counter: RedactionCounter): string {
+    if (!URL_HEADERS.has(name)) return this.#urls(value, `header:${name}`, counter);
+    const { url, found } = redactUrl(value, this.#tokens);
+    for (const { token } of found) counter.add(`header:${name}`, token);
+    return url;
   }
 
   /** Replaces the credentials in the URLs within a text. */
