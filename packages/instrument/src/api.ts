@@ -81,7 +81,7 @@ function runTool(
   const trace = traceOf(runtime, context);
   const startUnixNano = unixNano();
   const finish = (outcome: { result?: unknown; error?: unknown }): void => {
-    runtime.tool({ name, context, startUnixNano, endUnixNano: unixNano(), args, trace, ...outcome });
+    runtime.tool({ name: String(name), context, startUnixNano, endUnixNano: unixNano(), args, trace, ...outcome });
   };
   const scope = {
     frames: runtime.scopes.frame('tool', name),

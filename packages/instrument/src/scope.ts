@@ -46,7 +46,8 @@ export function enterInbound(inbound: InboundRequest): void {
 /** The current frames with one more. */
 export function withFrame(kind: ScopeFrame['kind'], name: string): readonly ScopeFrame[] {
   const id = (entries++).toString(36);
-  return [...currentScope().frames, { kind, name, id }];
+  // Programs without types may pass anything.
+  return [...currentScope().frames, { kind, name: String(name), id }];
 }
 
 /** What the sink gets to know about where a request or tool run was made. */

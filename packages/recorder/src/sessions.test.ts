@@ -96,6 +96,26 @@ describe('a declared session', () => {
     );
     expect(snapshotOf(records, records.calls[0]).metadata).toEqual({ shop: 'x' });
   });
+
+  it('keeps tags as JSON has them, and its id where they have no JSON form', () => {
+    box = testRecorder();
+    const metadata: Record<string, unknown> = { at: new Date(0), ratio: Number.NaN, nothing: undefined, list: [1] };
+    const play1 = (tags: unknown): void => {
+      const context = { session: { id: 'order-7', metadata: tags } } as Script['context'];
+      for (const call of converse(turns('a', 1), context)) call();
+    };
+    play1(metadata);
+    (metadata['list'] as number[]).push(2);
+    play1({ count: 1n });
+    const records = box.finish();
+    const [first, second] = records.calls.map((call) => snapshotOf(records, call));
+    expect(first?.metadata).toEqual({ at: '1970-01-01T00:00:00.000Z', ratio: null, list: [1] });
+    expect(second?.metadata).toBeUndefined();
+    expect(records.calls.map(({ session, digest }) => [session?.id, digest])).toEqual([
+      ['order-7', first?.digest],
+      ['order-7', second?.digest],
+    ]);
+  });
 });
 
 it('a call with a parent keeps its parent', () => {

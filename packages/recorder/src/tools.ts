@@ -15,7 +15,7 @@ import { type AskedTool, AskedTools, type AskingCall } from './asked-tools.ts';
 import { errorInfo } from './error-info.ts';
 import { toolSpanFacts, type SpanContentOptions } from './otel/span-content.ts';
 import { toolSpanRecord } from './otel/span-record.ts';
-import { redactJson } from './redact-json.ts';
+import { programWords } from './program-words.ts';
 import type { CallSpans, SpanHandle } from './spans.ts';
 import type { WrappedToolRun } from './wire-events.ts';
 
@@ -163,10 +163,8 @@ export class ToolRecorder {
       ids,
       context: run.context,
     });
-    const { scope, session: declared } = run.context;
-    const words = redactJson({ scope, ...(declared ? { session: declared } : {}) }, redactor, 'metadata');
-    redactions.push(...words.redactions);
-    const named = words.value?.session;
+    const { scope, session: named, metadata, redactions: inWords } = programWords(run.context, undefined, redactor);
+    redactions.push(...inWords);
     const session: SessionRef | undefined =
       asked?.by.session ??
       (named && {
@@ -178,7 +176,7 @@ export class ToolRecorder {
     this.#record(span, {
       trace: span.trace,
       ...(session ? { session } : {}),
-      scope: [...(words.value?.scope ?? [])],
+      scope,
       time: { startUnixNano: String(run.startUnixNano), endUnixNano: String(run.endUnixNano) },
       tool: {
         basis: 'wrapped',
@@ -189,7 +187,7 @@ export class ToolRecorder {
         ...(error ? { error: error.info } : {}),
         ...(asked ? { askedBy: asked.by.trace.spanId } : {}),
       },
-      ...(named?.metadata ? { metadata: named.metadata } : {}),
+      ...(metadata ? { metadata } : {}),
       ...(error ? { error: error.info } : {}),
       fidelity: { level: 'exact' },
       redactions,
