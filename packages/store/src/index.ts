@@ -24,7 +24,7 @@ export {
 
 // References and sessions
 export type { ReferenceOptions, ResolvedReference } from './reference-types.ts';
-export { resolveOne, resolveReference } from './references.ts';
+export { findSessionId, resolveOne, resolveReference } from './references.ts';
 
 // Objects of a key, for stores elsewhere
 export { type KeyObjects, readObjects } from './objects/object-reader.ts';

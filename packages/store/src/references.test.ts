@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Snapshot, snapshotKey } from '@orangebox/schema';
-import { resolveOne, resolveReference } from './references.ts';
+import { findSessionId, resolveOne, resolveReference } from './references.ts';
 import { createSegmentStore } from './segments/segment-store.ts';
 import { ShortRefs } from './short-refs.ts';
 import type { SnapshotStore } from './store.ts';
@@ -37,6 +37,34 @@ afterAll(() => remove());
 const ids = async (text: string): Promise<string[]> =>
   (await resolveReference(text, { store, cwd: directory })).entries.map((entry) => entry.trace.spanId);
 const id = (i: number): string => calls[i]?.id ?? '';
+
+describe('a session id', () => {
+  it('may be shortened as lists shorten it', async () => {
+    const { path, remove: removeIt } = temporaryDirectory();
+    const segments = new TestSegments(path);
+    const named = (sessionId: string, spanId: string): Snapshot =>
+      segments.call({ spanId, session: { id: sessionId, seq: 0, basis: 'inferred' } });
+    named('0e808abf28091afa117a27d1c82c4c0f', '1'.repeat(16));
+    named('7d444840-9dc0-11d1-b245-5ffdce74fad2', '2'.repeat(16));
+    named('7d444840-9dc0-11d1-b245-5ffdce74fad3', '3'.repeat(16));
+    segments.close();
+    const here = createSegmentStore(path);
+    try {
+      const found = await resolveReference('0E808ABF', { store: here, cwd: path });
+      expect(found.kind).toBe('session');
+      expect(found.entries.map((entry) => entry.trace.spanId)).toEqual(['1'.repeat(16)]);
+      expect(await findSessionId('0e808', here)).toBeUndefined();
+      expect(await findSessionId('7d444840-9dc0-11d1-b245-5ffdce74fad3', here)).toMatch(/3$/);
+      await expect(resolveReference('7d444840', { store: here, cwd: path })).rejects.toMatchObject({
+        code: 'OBX_REF_AMBIGUOUS',
+        message: '"7d444840" fits 2 sessions',
+      });
+    } finally {
+      await here.close();
+      removeIt();
+    }
+  });
+});
 
 describe('a reference', () => {
   it('may be a short ref, span id, attempt, key, trace, traceparent, session, file or last', async () => {

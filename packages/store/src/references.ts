@@ -10,6 +10,9 @@ import type { ListFilter, SnapshotStore, StoredEntry } from './store.ts';
 const HELP =
   'orangebox ls shows what is recorded; a reference is the first column, a span, trace or session id, a snapshot key, a file, or last';
 
+/** The beginning of a hash or UUID, as a list shows one. */
+const SHORTENED_ID = new RegExp(`^[0-9a-f]{${REF_MIN_LENGTH},}(-[0-9a-f-]*)?$`, 'i');
+
 /**
  * Resolves a reference: `last`, a short ref, snapshot key, span id, trace id (also `traceparent` and
  * `<trace id>:<span id>`), session id or file.
@@ -46,6 +49,9 @@ export async function resolveReference(text: string, options: ReferenceOptions):
     const found = await byPrefix(hex, store);
     if (found) return found;
   }
+  const shortened = SHORTENED_ID.test(reference) ? await findSessionId(reference, store) : undefined;
+  if (shortened !== undefined)
+    return { kind: 'session', entries: await entriesOf(store, { sessionId: shortened }), store };
   const file = await byFile(reference, options);
   if (file) return file;
   if (/^[0-9a-f]{1,15}$/.test(hex) && hex.length < REF_MIN_LENGTH) {
@@ -73,6 +79,24 @@ export async function resolveOne(
   const [entry] = candidates;
   if (entry && candidates.length === 1) return { entry, store };
   throw ambiguous(text, `is a ${kind} of ${candidates.length} calls`, candidates);
+}
+
+/**
+ * The id of the one session whose id is this, or begins so: lists shorten ids that are hashes or UUIDs.
+ *
+ * @throws OrangeboxError `OBX_REF_AMBIGUOUS` when several begin so.
+ */
+export async function findSessionId(text: string, store: SnapshotStore): Promise<string | undefined> {
+  const isShort = SHORTENED_ID.test(text);
+  const found = new Set<string>();
+  for await (const { session } of store.list(isShort ? {} : { sessionId: text, limit: 1 })) {
+    if (session?.id === text) return text;
+    if (session?.id.toLowerCase().startsWith(text.toLowerCase())) found.add(session.id);
+  }
+  if (found.size <= 1) return [...found][0];
+  throw new OrangeboxError('OBX_REF_AMBIGUOUS', `${printable(text)} fits ${found.size} sessions`, {
+    hint: `give more of it: ${[...found].slice(0, 3).map(printable).join(', ')}`,
+  });
 }
 
 async function last(store: SnapshotStore): Promise<ResolvedReference> {

@@ -1,5 +1,5 @@
 /** `orangebox ls`: the recorded calls, newest first. */
-import { endedByCaller, hasFailed, type StoredEntry } from '@orangebox/store';
+import { endedByCaller, findSessionId, hasFailed, type StoredEntry } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { keptOf, nameOf, outcomeOf, placeOf, scopeOf, sessionOf, toolsOf } from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -28,6 +28,8 @@ export async function ls(context: CommandContext, options: LsOptions): Promise<n
   const limit = options.number === undefined ? DEFAULT_LIMIT : parseCount(options.number, '-n', 0);
   const filter = filterFrom(options, context.nowMs);
   const { store } = await openStore(context);
+  if (filter.sessionId !== undefined)
+    filter.sessionId = (await findSessionId(filter.sessionId, store)) ?? filter.sessionId;
   const entries: StoredEntry[] = [];
   let more = false;
   const collect = async (): Promise<void> => {

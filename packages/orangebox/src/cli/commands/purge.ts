@@ -1,5 +1,5 @@
 /** `orangebox purge`: deletes recordings for good. */
-import type { ListFilter } from '@orangebox/store';
+import { findSessionId, type ListFilter } from '@orangebox/store';
 import { confirm } from '../ask.ts';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -33,6 +33,8 @@ export async function purge(context: CommandContext, options: PurgeOptions): Pro
   }
   const { store } = await openStore(context);
   try {
+    if (options.session !== undefined)
+      filter.sessionId = (await findSessionId(options.session, store)) ?? options.session;
     let count = 0;
     let newest: string | undefined;
     const look = async (): Promise<void> => {
