@@ -62,6 +62,20 @@ describe('bad input ends in one clear line', () => {
     expectOneClearLine(cli(['ls'], { cwd }), 3, /no recordings/);
   });
 
+  it('a call where nothing is recorded', () => {
+    const cwd = mkdtempSync(join(base, 'empty-'));
+    expectOneClearLine(cli(['show', 'last'], { cwd }), 3, /nothing is recorded in \/.*empty-.* or above it/);
+    expectOneClearLine(cli(['show', 'abcdef'], { cwd }), 3, /looked in \/.*empty-.* or above it/);
+  });
+
+  it('a word too many, a command that help does not know, a status that is none', () => {
+    const cwd = join(base, 'good');
+    expectOneClearLine(cli(['ls', 'extra'], { cwd }), 2, /too many arguments/);
+    expectOneClearLine(cli(['help', 'shwo'], { cwd }), 2, /no command "shwo"[^]*orangebox show/);
+    expectOneClearLine(cli(['ls', '--status', 'fine'], { cwd }), 2, /no status "fine"[^]*caller_abort/);
+    expect(cli(['ls', '--status', 'caller abort'], { cwd })).toMatchObject({ code: 0, stdout: '' });
+  });
+
   it('a directory that is not there', () => {
     expectOneClearLine(cli(['ls', '--dir', 'nowhere'], { cwd: base }), 3, /nowhere/);
   });

@@ -56,11 +56,14 @@ export function isDirectory(path: string): boolean {
 
 /** The error of a command that needs recordings where there are none. */
 export function nothingRecorded(context: CommandContext, located: Located): OrangeboxError {
-  const where =
-    located.basis === 'default'
-      ? `in ${escapeLine(context.cwd)} or above it`
-      : `at ${escapeLine(located.dir)} (${located.basis})`;
-  return new OrangeboxError('OBX_DIR_NOT_FOUND', `no recordings ${where}`, {
+  return new OrangeboxError('OBX_DIR_NOT_FOUND', `no recordings in ${placeOf(context, located)}`, {
     hint: 'record a program with: npx orangebox run -- node app.js',
   });
+}
+
+/** Where recordings were looked for, in words. */
+export function placeOf(context: CommandContext, located: Located): string {
+  return located.basis === 'default'
+    ? `${escapeLine(context.cwd)} or above it`
+    : `${escapeLine(located.dir)} (${located.basis})`;
 }

@@ -41,7 +41,7 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     done(await run({ env, terminal, cwd: process.cwd(), dir: options.dir, nowMs: Date.now() }));
   };
   const add = (name: string, description: string): Command =>
-    program.command(name).description(description).addOption(dirOption());
+    program.command(name).description(description).addOption(dirOption()).allowExcessArguments(false);
 
   program
     .description('Flight recorder for AI agents on Node.js. Alone it shows what is recorded and what to do next.')
@@ -189,6 +189,8 @@ function unknownCommand(word: string, program: Command): Error {
 
 /** What commander found wrong, in the one form that all errors have. */
 function usageError(error: CommanderError, argv: readonly string[], program: Command): Error {
+  // What commander calls an error here is `help` with a word that is no command.
+  if (error.code === 'commander.help') return unknownCommand(argv[argv.indexOf('help') + 1] ?? '', program);
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const command = program.commands.find((c) => c.name() === argv.find((word) => !word.startsWith('-')));
   const help = command === undefined ? 'orangebox --help' : `orangebox ${command.name()} --help`;

@@ -13,7 +13,7 @@ import {
 } from '@orangebox/store';
 import type { CommandContext } from './context.ts';
 import { JoinedStore } from './joined-store.ts';
-import { isDirectory, type Located, locate, nothingRecorded } from './locate.ts';
+import { isDirectory, type Located, locate, nothingRecorded, placeOf } from './locate.ts';
 import { usage } from './parse-options.ts';
 import { withProgress } from './progress.ts';
 import { escapeLine } from './text/escape.ts';
@@ -33,7 +33,8 @@ export async function openStore(context: CommandContext, options: { orEmpty?: bo
   if (named !== undefined && context.dir === undefined) stores.push(openNamed(context, named));
   const [first] = stores;
   if (first === undefined) {
-    if (options.orEmpty === true) return { store: createMemoryStore(), located };
+    if (options.orEmpty === true)
+      return { store: createMemoryStore(placeOf(context, located)), located };
     throw nothingRecorded(context, located);
   }
   return { store: stores.length === 1 ? first : new JoinedStore(stores), located };
