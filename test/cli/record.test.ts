@@ -186,9 +186,19 @@ describe('resend and diff', () => {
     expect(code).toBe(0);
     expect(provider.requests.length).toBe(heard + 2);
     const now = await listed();
+    for (const { ref } of now.slice(0, 2)) expect(stdout).toContain(`  ${ref}  200`);
     const compared = await orangebox(['diff', first?.ref ?? '', now[0]?.ref ?? '']);
     expect(compared.stdout).toContain('identical');
     expect(compared.code).toBe(0);
+  });
+
+  it('says why no answer came, and compares nothing then', async () => {
+    const [, , first] = await listed();
+    const args = ['resend', first?.ref ?? '', '--base-url', 'http://127.0.0.1:1/v1', '--yes', '--no-keep'];
+    const { stdout, code } = await orangebox(args, { env });
+    expect(stdout).toMatch(/connect failed[^]*no answer {2}\S/);
+    expect(stdout).not.toContain('different');
+    expect(code).toBe(7);
   });
 
   it('ends with 1 where two calls are different, and says where', async () => {

@@ -122,6 +122,7 @@ async function serve(
   const { terminal } = context;
   const port = options.port === undefined ? undefined : parseCount(options.port, '--port', 0, 65535);
   const resolved = await lookUp(context, reference, store);
+  const refs = new Map(resolved.entries.map((entry) => [entry.trace.spanId, entry.ref]));
   const server = await serveRecorded(servable(reference, resolved), {
     store: resolved.store,
     cwd: context.cwd,
@@ -130,7 +131,9 @@ async function serve(
       const c = terminal.errorColors;
       const head = `${escapeLine(event.method)} ${escapeLine(event.path)}`;
       if (event.kind === 'served')
-        terminal.note(`${c.green('served')} ${head} ${c.dim(`from ${event.spanId.slice(0, 8)}, ${event.rung}`)}`);
+        terminal.note(
+          `${c.green('served')} ${head} ${c.dim(`from ${refs.get(event.spanId) ?? event.spanId}, ${event.rung}`)}`,
+        );
       else terminal.note(`${c.red('missed')} ${head} ${c.dim(escapeLine(event.reason))}`);
     },
   });

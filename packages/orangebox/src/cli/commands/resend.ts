@@ -13,7 +13,7 @@ import { withProgress } from '../progress.ts';
 import { reportError } from '../report-error.ts';
 import { renderComparison } from '../show/comparison.ts';
 import { isFailure } from '../show/header.ts';
-import { type NextCommand, writeNext } from '../show/next-commands.ts';
+import { type NextCommand, quoteId, writeNext } from '../show/next-commands.ts';
 import { type Pen, penFor } from '../show/pen.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { formatBytes, formatDuration, millisecondsBetween, plural } from '../text/format.ts';
@@ -73,7 +73,10 @@ export async function resendCommand(
     const kept = options.keep === false || owner.kind === 'memory' ? [] : await keep(context, owner, result.calls);
     if (options.json === true)
       terminal.line(safeJson({ plan: result.plan, calls: compared.map((c, i) => jsonOf(c, kept[i])) }, 2));
-    else report(context, entry.ref, compared, kept, noise);
+    else {
+      const refs = kept.length === 0 ? new Map<string, string>() : await refsOf(owner, result.calls);
+      report(context, { ref: entry.ref, baseUrl: options.baseUrl }, compared, refs, noise);
+    }
     return exitCode(snapshot, compared);
   } finally {
     await store.close();
@@ -132,11 +135,19 @@ async function keep(context: CommandContext, store: SnapshotStore, calls: readon
   return keys;
 }
 
+/** Short references of the new calls by span id. */
+async function refsOf(store: SnapshotStore, calls: readonly ResentCall[]): Promise<Map<string, string>> {
+  const starts = calls.map(({ snapshot }) => Number(BigInt(snapshot.time.startUnixNano) / 1_000_000n));
+  const refs = new Map<string, string>();
+  for await (const entry of store.list({ sinceUnixMs: Math.min(...starts) })) refs.set(entry.trace.spanId, entry.ref);
+  return refs;
+}
+
 function report(
   context: CommandContext,
-  ref: string,
+  { ref, baseUrl }: { ref: string; baseUrl: string | undefined },
   compared: readonly Compared[],
-  kept: readonly string[],
+  refs: ReadonlyMap<string, string>,
   noise: NoiseComparison,
 ): void {
   const { terminal } = context;
@@ -151,21 +162,24 @@ function report(
         : String(exchange.response.status);
     const took = formatDuration(millisecondsBetween(snapshot.time.startUnixNano, snapshot.time.endUnixNano));
     const number = compared.length > 1 ? `${i + 1}  ` : '';
-    const name = kept[i] === undefined ? 'resent' : snapshot.trace.spanId.slice(0, 8);
+    const name = refs.get(snapshot.trace.spanId) ?? 'resent';
     terminal.line(`${number}${c.yellow(name)}  ${isFailure(exchange) ? c.red(status) : c.green(status)}  ${took}`);
-    renderComparison(pen, comparison, '  ');
+    // Without an answer there is nothing to compare.
+    if (exchange?.response === undefined && exchange?.error !== undefined)
+      terminal.line(`  ${c.red('no answer')}  ${escapeLine(exchange.error.message)}`);
+    else renderComparison(pen, comparison, '  ');
   }
   if (compared.length > 1) writeNoise(pen, noise);
   if (!terminal.interactive) return;
   const next: NextCommand[] = [];
-  const [newest] = compared;
-  if (newest !== undefined && kept[0] !== undefined) {
-    next.push([
-      `orangebox diff ${ref} ${newest.call.snapshot.trace.spanId.slice(0, 8)}`,
-      'the two again: - recorded, + resent',
-    ]);
+  const [first] = compared;
+  const firstRef = first === undefined ? undefined : refs.get(first.call.snapshot.trace.spanId);
+  if (first?.call.snapshot.exchanges.at(-1)?.response !== undefined) {
+    if (firstRef !== undefined) next.push([`orangebox diff ${ref} ${firstRef}`, 'the two again: - recorded, + resent']);
+    const place = baseUrl === undefined ? '' : ` --base-url ${quoteId(baseUrl)}`;
+    if (compared.length === 1)
+      next.push([`orangebox resend ${ref}${place} -n 5`, 'how much the model varies by itself']);
   }
-  if (compared.length === 1) next.push([`orangebox resend ${ref} -n 5`, 'how much the model varies by itself']);
   writeNext(terminal, next);
 }
 
