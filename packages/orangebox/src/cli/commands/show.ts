@@ -53,6 +53,11 @@ async function showForm(
 ): Promise<void> {
   const { terminal } = context;
   const { snapshot } = await loadOne(context, reference, store);
+  if (form === 'http' && snapshot.exchanges.length === 0) {
+    throw new OrangeboxError('OBX_BODY_NOT_FOUND', 'a tool execution has no HTTP messages', {
+      hint: 'show it without --http, or the call that asked for it',
+    });
+  }
   if (form === 'http') renderHttp(penFor(terminal, options), snapshot, decodeContent);
   else if (form === 'curl') terminal.line(curlCommand(snapshot, context.env.all));
   else writeRaw(context, snapshot, options.request === true);

@@ -88,7 +88,8 @@ function whereLine(snapshot: Snapshot, nowMs: number): string {
   const parts = [`${formatTime(snapshot.time.startUnixNano)} (${agoText(snapshot.time.startUnixNano, nowMs)})`];
   if (snapshot.session !== undefined) {
     const user = snapshot.session.userId === undefined ? '' : ` of ${snapshot.session.userId}`;
-    parts.push(`session ${shortId(snapshot.session.id)}${user}, call ${snapshot.session.seq + 1}`);
+    const place = snapshot.kind === 'tool' ? '' : `, call ${snapshot.session.seq + 1}`;
+    parts.push(`session ${shortId(snapshot.session.id)}${user}${place}`);
   }
   // The convention's name for "nobody said" says nothing to a reader.
   if (!snapshot.process.serviceName.startsWith('unknown_service')) parts.push(snapshot.process.serviceName);

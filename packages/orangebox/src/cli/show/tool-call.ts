@@ -10,6 +10,12 @@ export function renderToolCall(pen: Pen, call: ToolCall, indent: string): void {
   const id = call.id === undefined ? '' : `  ${c.dim(escapeLine(call.id))}`;
   const type = call.type === undefined || call.type === 'function' ? '' : c.dim(` (${escapeLine(call.type)})`);
   const head = `${indent}${c.magenta('→')} ${c.bold(escapeLine(call.name))}${type}`;
+  const room = (pen.width ?? 100) - indent.length - call.name.length - (call.id?.length ?? 0) - 8;
+  const list = parseList(call.arguments);
+  if (list !== undefined && list.length <= room) {
+    pen.line(`${head}(${list})${id}`);
+    return;
+  }
   const parsed = parseObject(call.arguments);
   if (parsed === undefined) {
     pen.line(`${head}${id}`);
@@ -18,7 +24,6 @@ export function renderToolCall(pen: Pen, call: ToolCall, indent: string): void {
   }
   const entries = Object.entries(parsed);
   const short = entries.map(([key, value]) => `${escapeLine(key)}: ${safeJson(value)}`).join(', ');
-  const room = (pen.width ?? 100) - indent.length - call.name.length - (call.id?.length ?? 0) - 8;
   const multiline = entries.some(([, value]) => typeof value === 'string' && value.includes('\n'));
   if (short.length <= room && !multiline) {
     pen.line(`${head}(${short})${id}`);
@@ -57,6 +62,16 @@ export function prettyJsonText(text: string, width: number): string {
     return safeJson(JSON.parse(trimmed) as Json, 2);
   } catch {
     return escapeText(text);
+  }
+}
+
+/** The arguments of a wrapped function, where they are not one single object. */
+function parseList(text: string): string | undefined {
+  if (!text.startsWith('[')) return undefined;
+  try {
+    return (JSON.parse(text) as Json[]).map((value) => safeJson(value)).join(', ');
+  } catch {
+    return undefined;
   }
 }
 
