@@ -85,8 +85,7 @@ function note(context: CommandContext, text: string): void {
 
 function endLine(report: RunReport | undefined): string {
   if (report === undefined) return 'the command ended without a word on what it recorded; see: npx orangebox';
-  if (report.recorded > 0)
-    return `${plural(report.recorded, 'request')} recorded; see what came of them: npx orangebox ls`;
+  if (report.recorded > 0) return `${plural(report.recorded, 'request')} recorded: npx orangebox ls`;
   const seen = report.hosts.slice(0, 3).map(escapeLine).join(', ');
   if (report.hosts.length > 0) return `no LLM call was recognised (hosts seen: ${seen}); npx orangebox says what to do`;
   return 'no LLM call was seen';

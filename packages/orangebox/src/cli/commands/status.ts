@@ -155,10 +155,11 @@ function writeUnrecognised(context: CommandContext, state: State): void {
   terminal.line();
   const [first] = run.hosts;
   if (first === undefined) {
-    terminal.line('  the last orangebox run saw no HTTP request at all');
+    terminal.line('  the last orangebox run saw nothing that looks like a call of a model: no POST of JSON');
     terminal.line(
-      c.dim('  traffic over HTTP/2, WebSockets or a native client does not pass the seams that are recorded'),
+      c.dim('  traffic over HTTP/2, WebSockets or a native client is not seen; all other HTTP is recorded with:'),
     );
+    terminal.line(`  ${c.cyan("ORANGEBOX_INCLUDE='*' npx orangebox run -- COMMAND")}`);
     return;
   }
   terminal.line(
