@@ -6,15 +6,9 @@ export class DeferredQueue {
   #work: (() => void)[] = [];
   #isScheduled = false;
   #isHeld = true;
-  #idle: (() => void)[] = [];
 
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
-  }
-
-  /** Pieces not yet run. */
-  get size(): number {
-    return this.#work.length;
   }
 
   push(piece: () => void): void {
@@ -32,13 +26,6 @@ export class DeferredQueue {
   drainSync(): void {
     if (this.#isHeld) return;
     while (this.#work.length > 0) this.#runOne();
-    this.#settleIdle();
-  }
-
-  /** Settles when there is nothing left to run. */
-  idle(): Promise<void> {
-    if (this.#work.length === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   #schedule(): void {
@@ -47,7 +34,6 @@ export class DeferredQueue {
     setImmediate(() => {
       this.#isScheduled = false;
       this.#runOne();
-      this.#settleIdle();
       this.#schedule();
     }).unref();
   }
@@ -59,12 +45,5 @@ export class DeferredQueue {
     } catch (error) {
       this.#onFault(error);
     }
-  }
-
-  #settleIdle(): void {
-    if (this.#work.length > 0) return;
-    const idle = this.#idle;
-    this.#idle = [];
-    for (const resolve of idle) resolve();
   }
 }

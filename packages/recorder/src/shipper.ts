@@ -35,8 +35,6 @@ export interface ShipperStats {
 /** Sends snapshots to the payload endpoint, oldest first, for as long as the process lives. Never throws. */
 export interface Shipper {
   offer(item: ShipItem): void;
-  /** Loads what encoding needs (tens of milliseconds), in a turn of its own; call it while an answer is awaited. */
-  prepare?(): void;
   /** Settles when everything offered so far was acknowledged or given up, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
   stats(): ShipperStats;

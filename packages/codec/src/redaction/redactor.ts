@@ -1,19 +1,18 @@
 /** The redactor: replaces secrets in everything that goes to the disk or onto a span. */
-import type { HeaderList, Json, Redaction } from '@orangebox/schema';
+import type { HeaderList, Redaction } from '@orangebox/schema';
 import { concatBytes, utf8, utf8Text } from '../bytes.ts';
 import { BodyRedactor } from './body-redactor.ts';
 import type { Finder } from './finder.ts';
 import { FormFieldFinder } from './form-fields.ts';
 import { redactHeader } from './headers.ts';
 import { JsonFieldFinder } from './json-fields.ts';
-import { fieldVerdict, looksLikeSecret, type NamedSecret } from './names.ts';
+import type { NamedSecret } from './names.ts';
 import type { NeedleHit } from './needles.ts';
 import { PatternFinder, type ReadyPattern, readyPatterns } from './pattern-finder.ts';
 import { SecretFinder } from './secret-finder.ts';
 import { SecretSet } from './secret-set.ts';
 import { RedactionCounter, TokenBook } from './tokens.ts';
 import { redactUrl } from './urls.ts';
-import { valueToken } from './values.ts';
 
 /** What a redactor searches for besides credentials by name. */
 export interface RedactorOptions {
@@ -31,8 +30,6 @@ export interface Redactor {
   headers(headers: HeaderList, of: 'request' | 'response'): { headers: HeaderList; redactions: Redaction[] };
   /** Any text: error messages, stacks, arguments and results of tools. `where` is for the redactions. */
   text(text: string, where?: string): { text: string; redactions: Redaction[] };
-  /** A JSON value, its strings and credential members; the same value where nothing was replaced. */
-  json<T extends Json>(value: T, where?: string): { value: T; redactions: Redaction[] };
   /** A body, chunk by chunk. `where` is for the redactions. */
   body(where?: 'request.body' | 'response.body' | (string & {})): BodyRedactor;
   /** Adds secrets that became known later. */
@@ -99,13 +96,17 @@ class SecretRedactor implements Redactor {
 
   text(text: string, where = 'error'): { text: string; redactions: Redaction[] } {
     const counter = new RedactionCounter();
-    return { text: this.#text(text, where, counter), redactions: counter.list() };
-  }
-
-  json<T extends Json>(value: T, where = 'metadata'): { value: T; redactions: Redaction[] } {
-    const counter = new RedactionCounter();
-    // Strings stay strings, so the shape is that of the value.
-    return { value: this.#walk(value, where, counter) as T, redactions: counter.list() };
+    const named = this.#urls(text, where, counter).replace(SCHEME_IN_TEXT, (_, scheme: string, value: string) => {
+      const token = this.#tokens.token('authorization', value);
+      counter.add(where, token);
+      return `${scheme} ${token}`;
+    });
+    const body = new BodyRedactor([this.#fields(), ...this.#finders()], counter, where);
+    const bytes = utf8(named);
+    const chunks = [...body.push(bytes), ...body.end()];
+    // Unchanged text is not decoded again: a lone surrogate in it would not come back.
+    const isSame = chunks.length === 1 && chunks[0] === bytes;
+    return { text: isSame ? named : (utf8Text(concatBytes(chunks)) ?? ''), redactions: counter.list() };
   }
 
   body(where = 'request.body'): BodyRedactor {
@@ -128,47 +129,6 @@ class SecretRedactor implements Redactor {
       for (const { token } of redacted.found) counter.add(where, token);
       return redacted.url;
     });
-  }
-
-  #text(text: string, where: string, counter: RedactionCounter): string {
-    const named = this.#urls(text, where, counter).replace(SCHEME_IN_TEXT, (_, scheme: string, value: string) => {
-      const token = this.#tokens.token('authorization', value);
-      counter.add(where, token);
-      return `${scheme} ${token}`;
-    });
-    const body = new BodyRedactor([this.#fields(), ...this.#finders()], counter, where);
-    const bytes = utf8(named);
-    const chunks = [...body.push(bytes), ...body.end()];
-    // Unchanged text is not decoded again: a lone surrogate in it would not come back.
-    return chunks.length === 1 && chunks[0] === bytes ? named : (utf8Text(concatBytes(chunks)) ?? '');
-  }
-
-  /** Copies only what changes. */
-  #walk(value: Json, where: string, counter: RedactionCounter): Json {
-    if (typeof value === 'string') return this.#text(value, where, counter);
-    if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) {
-      const items = value.map((item) => this.#walk(item, where, counter));
-      return items.every((item, i) => item === value[i]) ? value : items;
-    }
-    let changed = false;
-    const members = Object.entries(value).map(([name, member]): [string, Json] => {
-      const out = this.#member(name, member, where, counter);
-      changed ||= out !== member;
-      return [name, out];
-    });
-    return changed ? Object.fromEntries(members) : value;
-  }
-
-  #member(name: string, value: Json, where: string, counter: RedactionCounter): Json {
-    const verdict = typeof value === 'string' ? fieldVerdict(name) : 'no';
-    if (typeof value !== 'string' || verdict === 'no' || (verdict === 'if_secret_like' && !looksLikeSecret(value))) {
-      return this.#walk(value, where, counter);
-    }
-    const { scheme, token } = valueToken(this.#tokens, name, value);
-    if (token === undefined) return value;
-    counter.add(where, token);
-    return scheme + token;
   }
 
   #fields(): Finder {

@@ -105,10 +105,6 @@ class PayloadShipper implements Shipper {
     this.#pump();
   }
 
-  prepare(): void {
-    if (!this.#envelope) setImmediate(() => void this.#loadEnvelope().catch(() => undefined)).unref();
-  }
-
   flush(timeoutMs: number): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => {

@@ -19,8 +19,6 @@ export type SendOutcome =
 export interface Transport {
   /** `body` is the request's body in pieces. */
   send(body: readonly Uint8Array[]): Promise<SendOutcome>;
-  /** Requests that are under way. */
-  readonly inFlight: number;
   /** Gives up the requests that are under way. */
   abandon(): void;
 }
@@ -82,9 +80,6 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
 
   return {
     send,
-    get inFlight() {
-      return abandoning.size;
-    },
     abandon() {
       for (const abandon of [...abandoning]) abandon();
     },
