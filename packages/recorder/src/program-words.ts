@@ -20,6 +20,8 @@ export function programWords(
   callSite: string | undefined,
   redactor: Redactor,
 ): ProgramWords {
+  // Most calls have none, and their request waits for this.
+  if (scope.length === 0 && declared === undefined && callSite === undefined) return { scope: [], redactions: [] };
   const session = declared && {
     id: declared.id,
     ...(declared.userId === undefined ? {} : { userId: declared.userId }),
