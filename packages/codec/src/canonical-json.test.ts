@@ -35,6 +35,16 @@ describe('canonical JSON', () => {
     expect(canonicalJson(input).startsWith('{"\\r":"Carriage Return","1":"One"')).toBe(true);
   });
 
+  it('sorts names that objects themselves keep in another order', () => {
+    const input = JSON.parse(
+      '{"b":{"10":1,"9":2,"a":[{"z":1,"__proto__":2}]},"a":[{"d":1,"c":2},[{"y":1,"x":0}]]}',
+    ) as Json;
+    expect(canonicalJson(input)).toBe(
+      '{"a":[{"c":2,"d":1},[{"x":0,"y":1}]],"b":{"10":1,"9":2,"a":[{"__proto__":2,"z":1}]}}',
+    );
+    expect(JSON.stringify(input)).toContain('{"d":1,"c":2}');
+  });
+
   it('writes the numbers of RFC 8785 appendix B', () => {
     const samples: [bits: string, text: string][] = [
       ['0000000000000000', '0'],
