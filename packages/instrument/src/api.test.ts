@@ -55,6 +55,28 @@ describe('scopes', () => {
     expect(first?.start.context.session).toEqual({ id: 's1', userId: 'u1', metadata: { plan: 'pro' } });
   });
 
+  it('declare no session where the id is missing, as without the preload', async () => {
+    for (const options of [undefined, null, {}, { id: undefined, userId: 'u1' }])
+      await session(options as unknown as { id: string }, call);
+    expect(sink.exchanges.map((e) => e.start.context.session)).toEqual(Array(4).fill(undefined));
+  });
+
+  it('say which call misses its function, with and without the preload', () => {
+    const wrong = (run: (...args: never[]) => unknown, ...args: unknown[]): (() => unknown) => {
+      return () => Reflect.apply(run, undefined, args);
+    };
+    const check = (): void => {
+      expect(wrong(agent, () => 1)).toThrow(new TypeError('agent(name, fn): fn is not a function'));
+      expect(wrong(step, 'x')).toThrow(new TypeError('step(name, fn): fn is not a function'));
+      expect(wrong(session, { id: 's' })).toThrow(new TypeError('session(options, fn): fn is not a function'));
+      expect(wrong(suppress)).toThrow(new TypeError('suppress(fn): fn is not a function'));
+      expect(wrong(tool, () => 1)).toThrow(new TypeError('tool(name, fn): fn is not a function'));
+    };
+    check();
+    runtime?.uninstall();
+    check();
+  });
+
   it('hand back what fn returns, the same object, and throw what it throws', () => {
     const value = {};
     const error = new Error('mine');

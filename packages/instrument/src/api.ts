@@ -17,9 +17,11 @@ export interface SessionOptions {
 
 /** Runs `fn` as part of a conversation: all calls in it, also in what it starts, belong to this session. */
 export function session<T>(options: SessionOptions, fn: () => T): T {
+  mustBeFunction(fn, 'session(options, fn)');
   const runtime = currentRuntime();
-  if (!runtime) return fn();
-  const { id, userId, metadata } = options;
+  const { id, userId, metadata } = (options as Partial<SessionOptions> | null | undefined) ?? {};
+  // A session named "undefined" would put strangers together; without an id it is inferred.
+  if (!runtime || id === undefined || id === null) return fn();
   const declared = {
     id: String(id),
     ...(userId === undefined ? {} : { userId: String(userId) }),
@@ -40,11 +42,18 @@ export function step<T>(name: string, fn: () => T): T {
 
 /** Runs `fn` so that nothing in it is recorded. */
 export function suppress<T>(fn: () => T): T {
+  mustBeFunction(fn, 'suppress(fn)');
   const runtime = currentRuntime();
   return runtime ? runtime.suppress(fn) : fn();
 }
 
+/** Said by name, and the same with and without the preload. */
+function mustBeFunction(fn: unknown, call: string): void {
+  if (typeof fn !== 'function') throw new TypeError(`${call}: fn is not a function`);
+}
+
 function inFrame<T>(kind: 'agent' | 'step', name: string, fn: () => T): T {
+  mustBeFunction(fn, `${kind}(name, fn)`);
   const runtime = currentRuntime();
   if (!runtime) return fn();
   return runtime.scopes.run({ frames: runtime.scopes.frame(kind, name) }, fn);
@@ -58,6 +67,7 @@ function inFrame<T>(kind: 'agent' | 'step', name: string, fn: () => T): T {
  */
 // oxlint-disable-next-line typescript/no-explicit-any -- any function's parameters
 export function tool<F extends (...args: any[]) => unknown>(name: string, fn: F): F {
+  mustBeFunction(fn, 'tool(name, fn)');
   const wrapped = function (this: unknown, ...args: unknown[]): unknown {
     const runtime = currentRuntime();
     if (!runtime || runtime.scopes.current().suppressed) return Reflect.apply(fn, this, args);
