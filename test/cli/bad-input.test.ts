@@ -160,6 +160,13 @@ describe('bad input ends in one clear line', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 
+  it('a store directory that has files of another layout', () => {
+    const store = mkdtempSync(join(base, 'fetched-'));
+    cli(['fetch', 'last', '-o', store], { cwd: join(base, 'good') });
+    const result = cli(['ls'], { cwd: join(base, 'good'), env: { ORANGEBOX_STORE: store } });
+    expectOneClearLine(result, 3, /holds no v1/);
+  });
+
   it('a store that this release cannot open', () => {
     expectOneClearLine(cli(['ls'], { cwd: join(base, 'good'), env: { ORANGEBOX_STORE: 's3://bucket/x' } }), 2, /s3:/);
   });

@@ -1,4 +1,5 @@
 /** Opens what the commands read: the segment directory, and the directory that ORANGEBOX_STORE names. */
+import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { OrangeboxError, type Snapshot } from '@orangebox/schema';
 import {
@@ -33,8 +34,7 @@ export async function openStore(context: CommandContext, options: { orEmpty?: bo
   if (named !== undefined && context.dir === undefined) stores.push(openNamed(context, named));
   const [first] = stores;
   if (first === undefined) {
-    if (options.orEmpty === true)
-      return { store: createMemoryStore(placeOf(context, located)), located };
+    if (options.orEmpty === true) return { store: createMemoryStore(placeOf(context, located)), located };
     throw nothingRecorded(context, located);
   }
   return { store: stores.length === 1 ? first : new JoinedStore(stores), located };
@@ -52,6 +52,16 @@ function openNamed(context: CommandContext, named: string): SnapshotStore {
     throw new OrangeboxError('OBX_DIR_NOT_FOUND', `ORANGEBOX_STORE names ${escapeLine(dir)}, which is no directory`, {
       hint: 'make it, or unset ORANGEBOX_STORE',
     });
+  }
+  const names = readdirSync(dir);
+  if (names.length > 0 && !names.includes('v1')) {
+    throw new OrangeboxError(
+      'OBX_DIR_NOT_FOUND',
+      `ORANGEBOX_STORE names ${escapeLine(dir)}, which holds no v1/… of an object store`,
+      {
+        hint: 'a fetched snapshot is shown by its path, orangebox show FILE; recordings are read with --dir',
+      },
+    );
   }
   return createDirectoryStore(dir);
 }
