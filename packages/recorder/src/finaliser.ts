@@ -9,7 +9,14 @@ import {
   type ExchangeRecords,
   type Redactor,
 } from '@orangebox/codec';
-import { type CallEndRecord, type Exchange, type Fidelity, snapshotKey, type TimeSpan } from '@orangebox/schema';
+import {
+  type CallEndRecord,
+  type Exchange,
+  type Fidelity,
+  type Snapshot,
+  snapshotKey,
+  type TimeSpan,
+} from '@orangebox/schema';
 import { callError, callSummary } from './call-summary.ts';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
@@ -40,7 +47,13 @@ export interface FinaliserHost {
   /** Writes a callEnd; undefined when it is not on the disk. */
   writeCallEnd(record: CallEndRecord): RecordLocation | undefined;
   /** A snapshot stands in the segment under its key. */
-  onStored(record: CallEndRecord, location: RecordLocation, exchanges: RecordLocation[]): void;
+  onStored(end: StoredCall, location: RecordLocation, exchanges: RecordLocation[]): void;
+}
+
+/** A call's snapshot and the record of its end. */
+export interface StoredCall {
+  record: CallEndRecord;
+  snapshot: Snapshot;
 }
 
 const NOT_STORED: Fidelity = { level: 'partial', reason: 'no_storage' };
@@ -93,7 +106,7 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     host.spans.end(call.span, end.spanFacts);
     if (location && end.record.key !== undefined) {
       host.onStored(
-        end.record,
+        end,
         location,
         exchanges.flatMap((e) => e.locations),
       );
@@ -168,7 +181,7 @@ function withoutStorage(input: EndInput): EndInput {
 }
 
 /** Digest, key, span and record of a call, from facts that will not change any more. */
-function makeEnd(input: EndInput, host: FinaliserHost): { record: CallEndRecord; spanFacts: CallSpanFacts } {
+function makeEnd(input: EndInput, host: FinaliserHost): StoredCall & { spanFacts: CallSpanFacts } {
   const { facts, records, views, place, call } = input;
   const { chain } = place;
   const { snapshot, sizeBytes: bareBytes } = buildMeasuredCall(
@@ -200,7 +213,7 @@ function makeEnd(input: EndInput, host: FinaliserHost): { record: CallEndRecord;
     summary: callSummary(input.seen, facts.time, views),
     spans: callSpanRecords(spanFacts, facts.trace, call.span.nested),
   };
-  return { record, spanFacts };
+  return { record, snapshot: chain ? { ...snapshot, chain } : snapshot, spanFacts };
 }
 
 /** Level `errors`: the records of a failed call are written now, all at once; others never. */

@@ -6,7 +6,7 @@ import type { Redactor } from '@orangebox/codec';
 import type { CallEndRecord, Json, ToolRecord } from '@orangebox/schema';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
-import { type FinaliserHost, finaliseCall } from './finaliser.ts';
+import { type FinaliserHost, finaliseCall, type StoredCall } from './finaliser.ts';
 import { LazyShipper } from './lazy-shipper.ts';
 import { semconvNames } from './otel/gen-ai-attributes.ts';
 import type { RecordSink } from './record-sink.ts';
@@ -86,7 +86,7 @@ class CallFinisher implements Finisher {
       spanContent,
       redactor: () => host.redactor(),
       writeCallEnd: (record) => this.#append(record),
-      onStored: (record, location, exchanges) => this.#offerCall(record, location, exchanges),
+      onStored: (end, location, exchanges) => this.#offerCall(end, location, exchanges),
     };
   }
 
@@ -129,15 +129,24 @@ class CallFinisher implements Finisher {
     return location !== undefined;
   }
 
-  #offerCall(record: CallEndRecord, location: RecordLocation, exchanges: RecordLocation[]): void {
-    this.#offer(record, () => readCallSnapshotJson(location, exchanges, this.#host.source));
+  #offerCall({ record, snapshot }: StoredCall, location: RecordLocation, exchanges: RecordLocation[]): void {
+    this.#offer(
+      record,
+      () => readCallSnapshotJson(location, exchanges, this.#host.source),
+      () => Buffer.from(JSON.stringify(snapshot)),
+    );
   }
 
-  #offer(record: CallEndRecord | ToolRecord, readSnapshotJson: () => Uint8Array): void {
+  #offer(
+    record: CallEndRecord | ToolRecord,
+    readSnapshotJson: () => Uint8Array,
+    snapshotJsonNow?: () => Uint8Array,
+  ): void {
     const { key, digest, sizeBytes, spans } = record;
     if (key === undefined) return;
     const { traceId, spanId } = record.trace;
-    this.#shipper?.offer({ key, digest, traceId, spanId, spanJson: spanHead(spans[0]), sizeBytes, readSnapshotJson });
+    const spanJson = spanHead(spans[0]);
+    this.#shipper?.offer({ key, digest, traceId, spanId, spanJson, sizeBytes, readSnapshotJson }, snapshotJsonNow);
   }
 
   #shipperHost(): ShipperHost {

@@ -18,9 +18,9 @@ export class LazyShipper implements Shipper {
     this.#host = host;
   }
 
-  offer(item: ShipItem): void {
+  offer(item: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
     if (this.#shipper) {
-      this.#shipper.offer(item);
+      this.#shipper.offer(item, snapshotJsonNow);
       return;
     }
     if (this.#unsent !== undefined) {

@@ -34,7 +34,11 @@ export interface ShipperStats {
 
 /** Sends snapshots to the payload endpoint, oldest first, for as long as the process lives. Never throws. */
 export interface Shipper {
-  offer(item: ShipItem): void;
+  /**
+   * `snapshotJsonNow` gives the same bytes as the item's own way, from memory: it is used when the item is sent right
+   * away, and forgotten when it has to wait.
+   */
+  offer(item: ShipItem, snapshotJsonNow?: () => Uint8Array): void;
   /** Settles when everything offered so far was acknowledged or given up, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
   stats(): ShipperStats;

@@ -3,6 +3,7 @@ import { webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
 import { PAYLOAD_PART_MAX_BYTES } from '@orangebox/schema';
+import { sha256Hex } from '../sha256.ts';
 import type { PayloadPart } from './envelope.ts';
 
 const gzip = promisify(gzipCallback);
@@ -38,7 +39,11 @@ export async function partOf(payload: Payload, index: number): Promise<PayloadPa
   };
 }
 
+/** Up to this size the way to the thread pool costs the program more than hashing. */
+const HASH_AT_ONCE_MAX_BYTES = 128 * 1024;
+
 /** Web Crypto hashes on the thread pool; `createHash` would hold the program for every megabyte. */
 async function sha256(bytes: Uint8Array): Promise<string> {
+  if (bytes.length <= HASH_AT_ONCE_MAX_BYTES) return sha256Hex(bytes);
   return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex');
 }

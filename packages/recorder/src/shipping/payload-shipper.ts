@@ -89,7 +89,7 @@ class PayloadShipper implements Shipper {
     this.#pacing = createPacing(limits);
   }
 
-  offer(item: ShipItem): void {
+  offer(item: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
     this.#offered++;
     const key = SNAPSHOT_KEY_PATTERN.test(item.key) ? parseSnapshotKey(item.key) : undefined;
     // A collector's guard drops a bad key and answers 200 all the same, so the shape is checked here too.
@@ -102,7 +102,7 @@ class PayloadShipper implements Shipper {
       return;
     }
     this.#waiting.add({ item, failures: 0, acceptedAtFirstFailure: 0 });
-    this.#pump();
+    this.#pump(item, snapshotJsonNow);
   }
 
   flush(timeoutMs: number): Promise<void> {
@@ -134,7 +134,7 @@ class PayloadShipper implements Shipper {
   }
 
   /** Starts as many sends as may run now, and comes back when a pause is over. */
-  #pump(): void {
+  #pump(fresh?: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (;;) {
@@ -150,14 +150,15 @@ class PayloadShipper implements Shipper {
       this.#waiting.take();
       this.#sending++;
       this.#bytesInFlight += sizeBytes;
-      void hidden(() => this.#run(next));
+      const readNow = next.item === fresh ? snapshotJsonNow : undefined;
+      void hidden(() => this.#run(next, readNow));
     }
   }
 
-  async #run(waiting: WaitingItem): Promise<void> {
+  async #run(waiting: WaitingItem, readNow?: () => Uint8Array): Promise<void> {
     this.#watch.start();
     try {
-      await this.#ship(waiting);
+      await this.#ship(waiting, readNow);
     } catch (error) {
       // The segment is gone or can't be read: nothing that another try would change.
       this.#giveUp(
@@ -178,10 +179,10 @@ class PayloadShipper implements Shipper {
     return this.#envelope;
   }
 
-  async #ship(waiting: WaitingItem): Promise<void> {
+  async #ship(waiting: WaitingItem, readNow?: () => Uint8Array): Promise<void> {
     const { item } = waiting;
     const { encodeEnvelope, rejectedSpans } = await this.#loadEnvelope();
-    const payload = await compressSnapshot(await item.readSnapshotJson());
+    const payload = await compressSnapshot(readNow ? readNow() : await item.readSnapshotJson());
     if (waiting.acknowledged?.payloadSha256 !== payload.sha256) {
       waiting.acknowledged = { payloadSha256: payload.sha256, parts: new Set() };
     }

@@ -1,6 +1,7 @@
 /** One POST to the payload endpoint and what its outcome means for the payload and for the endpoint. */
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { urlToHttpOptions } from 'node:url';
 import { recorderVersion } from '../otel/version.ts';
 
 /** What became of a request. */
@@ -26,6 +27,8 @@ export interface Transport {
 /** Answers are a status and a few bytes; more is not read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_RETRY_AFTER_MS = 300_000;
+/** Bodies up to this size are copied into one piece. */
+const JOINED_MAX_BYTES = 64 * 1024;
 /** Statuses that say that the address, path or credentials are wrong, not the payload. */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410, 426]);
 
@@ -36,18 +39,19 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
     ? new HttpsAgent({ keepAlive: true, maxSockets: 8 })
     : new HttpAgent({ keepAlive: true, maxSockets: 8 });
   const post = secure ? httpsRequest : httpRequest;
+  const target = { ...urlToHttpOptions(url), method: 'POST', agent };
   const abandoning = new Set<() => void>();
 
   const send = (body: readonly Uint8Array[]): Promise<SendOutcome> =>
     new Promise((resolve) => {
-      const request = post(url, {
-        method: 'POST',
-        agent,
+      const size = body.reduce((sum, piece) => sum + piece.length, 0);
+      const request = post({
+        ...target,
         headers: {
           'user-agent': `orangebox/${recorderVersion}`,
           ...headers,
           'content-type': 'application/x-protobuf',
-          'content-length': body.reduce((sum, piece) => sum + piece.length, 0),
+          'content-length': size,
         },
       });
       const settle = (outcome: SendOutcome): void => {
@@ -74,8 +78,12 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
           if (!request.writableFinished) request.destroy();
         });
       });
-      for (const piece of body) request.write(piece);
-      request.end();
+      // Small bodies leave in one write, with the head.
+      if (size <= JOINED_MAX_BYTES) request.end(Buffer.concat(body));
+      else {
+        for (const piece of body) request.write(piece);
+        request.end();
+      }
     });
 
   return {
