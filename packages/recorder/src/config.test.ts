@@ -92,12 +92,19 @@ describe('values', () => {
     const { config, warnings } = read({
       ORANGEBOX_MAX_BODY_BYTES: 'lots',
       ORANGEBOX_FSYNC: 'always',
+      ORANGEBOX_HEADERS: 'x-team=a,Bearer x',
       ORANGEBOX_REDACT: '(',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     });
-    expect(config).toMatchObject({ maxBodyBytes: 64 * 2 ** 20, fsync: 'off', redactPatterns: [] });
+    expect(config).toMatchObject({
+      maxBodyBytes: 64 * 2 ** 20,
+      fsync: 'off',
+      redactPatterns: [],
+      endpointHeaders: { 'x-team': 'a' },
+    });
     expect(warnings.sort()).toEqual([
       'ORANGEBOX_FSYNC',
+      'ORANGEBOX_HEADERS',
       'ORANGEBOX_MAX_BODY_BYTES',
       'ORANGEBOX_REDACT',
       'OTEL_EXPORTER_OTLP_PROTOCOL',
@@ -107,6 +114,7 @@ describe('values', () => {
   it('of patterns are one regular expression or a JSON array of them, none of which may match nothing', () => {
     expect(read({ ORANGEBOX_REDACT: '[a-z]{3}-\\d{4}' }).config.redactPatterns).toEqual([/[a-z]{3}-\d{4}/g]);
     expect(read({ ORANGEBOX_REDACT: '["a+", "b"]' }).config.redactPatterns).toEqual([/a+/g, /b/g]);
+    expect(read({ ORANGEBOX_REDACT: '[ "a+" ]' }).config.redactPatterns).toEqual([/a+/g]);
     expect(read({ ORANGEBOX_REDACT: 'a*' })).toMatchObject({
       config: { redactPatterns: [] },
       warnings: ['ORANGEBOX_REDACT'],

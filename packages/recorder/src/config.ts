@@ -92,7 +92,7 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
     keepsFiles: level !== 'off' && !sendsSpansOnly,
     keepsBodies: mode !== 'metadata' && level !== 'off',
     ...(endpoint ? { endpoint } : {}),
-    endpointHeaders: parsePairs(valueOf(env, 'ORANGEBOX_HEADERS') ?? ''),
+    endpointHeaders: readHeaders(env, warn),
     maxBodyBytes: bytes('ORANGEBOX_MAX_BODY_BYTES', 64 * MIB),
     memoryBytes: bytes('ORANGEBOX_MEMORY_BYTES', 64 * MIB),
     dirBytes: bytes('ORANGEBOX_DIR_BYTES', 1024 * MIB),
@@ -178,19 +178,30 @@ function readEndpoint(env: Env, warn: ConfigWarning): string | undefined {
 function readPatterns(env: Env, warn: ConfigWarning): RegExp[] {
   const raw = valueOf(env, 'ORANGEBOX_REDACT');
   if (raw === undefined) return [];
+  let why = 'is no regular expression, nor a JSON array of them';
   try {
-    const sources: unknown = raw.startsWith('["') ? JSON.parse(raw) : [raw];
+    const sources: unknown = /^\[\s*"/.test(raw) ? JSON.parse(raw) : [raw];
     if (!Array.isArray(sources) || !sources.every((s) => typeof s === 'string')) throw new Error('not strings');
     return sources.map((source) => {
       const pattern = new RegExp(source, 'g');
-      if (pattern.test('')) throw new Error('matches the empty text');
+      if (pattern.test('')) {
+        why = 'has a pattern that matches the empty text';
+        throw new Error(why);
+      }
       pattern.lastIndex = 0;
       return pattern;
     });
   } catch {
-    warn('ORANGEBOX_REDACT', 'ORANGEBOX_REDACT is no regular expression, nor a JSON array of them; not used');
+    warn('ORANGEBOX_REDACT', `ORANGEBOX_REDACT ${why}; nothing is replaced by it`);
     return [];
   }
+}
+
+function readHeaders(env: Env, warn: ConfigWarning): Record<string, string> {
+  const raw = valueOf(env, 'ORANGEBOX_HEADERS') ?? '';
+  if (raw.split(',').some((part) => part.trim() !== '' && part.indexOf('=') < 1))
+    warn('ORANGEBOX_HEADERS', 'ORANGEBOX_HEADERS holds something else than name=value; it is left out');
+  return parsePairs(raw);
 }
 
 function parseBytes(raw: string): number | undefined {
