@@ -35,6 +35,8 @@ export class BodyRecorder {
   #isFinished = false;
   /** Bytes of the wire are missing from the records. */
   isTruncated = false;
+  /** The body was left out: it is of a coding that cannot be undone, so that it cannot be searched. */
+  isWithheld = false;
   /** The body was content-encoded and had secrets in it: its chunks are decoded. */
   storedDecoded: { contentEncoding: string; wireSizeBytes: number } | undefined;
   redactions: Redaction[] = [];
@@ -115,22 +117,36 @@ export class BodyRecorder {
     const raw = this.#coded;
     this.#coded = [];
     this.#codedBytes = 0;
-    const redactor = this.#options.redactor();
-    // Bytes that are not of the stated coding are searched as they are.
-    const clean = [...(decoded ?? raw).flatMap((chunk) => redactor.push(chunk)), ...redactor.end()];
-    this.#noteRedactions(redactor);
-    if (!decoded || this.redactions.length === 0) return this.#records(decoded ? raw : clean);
+    if (!decoded && !isText(raw)) {
+      // Neither of the stated coding nor plain: what stands in it cannot be seen, so it is not kept.
+      this.isWithheld = true;
+      this.isTruncated = true;
+      return [];
+    }
+    // The bytes as they are, too: after the end of a coding anything may follow.
+    const asIs = this.#search(raw);
+    if (!decoded) return this.#records(asIs.chunks);
+    const clean = this.#search(decoded);
+    if (clean.found + asIs.found === 0) return this.#records(raw);
     this.storedDecoded = { contentEncoding: this.#options.codings.join(', '), wireSizeBytes: this.#seenBytes };
-    return this.#records(clean, Number.POSITIVE_INFINITY);
+    return this.#records(clean.chunks);
   }
 
-  #records(chunks: readonly Uint8Array[], limitBytes: number = this.#options.limitBytes): ChunkRecord[] {
-    const { type, exchangeId } = this.#options;
+  #search(chunks: readonly Uint8Array[]): { chunks: Uint8Array[]; found: number } {
+    const redactor = this.#options.redactor();
+    const clean = [...chunks.flatMap((chunk) => redactor.push(chunk)), ...redactor.end()];
+    this.#noteRedactions(redactor);
+    return { chunks: clean, found: redactor.redactions.length };
+  }
+
+  #records(chunks: readonly Uint8Array[]): ChunkRecord[] {
+    const { type, exchangeId, limitBytes } = this.#options;
     const records: ChunkRecord[] = [];
     for (const chunk of chunks) {
       const meta = this.#meta.shift();
       if (!meta) break;
       const room = limitBytes - this.#storedBytes;
+      if (chunk.length > room) this.isTruncated = true;
       if (room <= 0 && chunk.length > 0) continue;
       const bytes = chunk.length > room ? chunk.subarray(0, room) : chunk;
       this.#storedBytes += bytes.length;
@@ -141,6 +157,18 @@ export class BodyRecorder {
 
   #noteRedactions(redactor: BodyRedactor): void {
     const where = this.#options.type === 'requestChunk' ? 'request.body' : 'response.body';
-    this.redactions = redactor.redactions.map((redaction) => ({ ...redaction, where }));
+    this.redactions.push(...redactor.redactions.map((redaction) => ({ ...redaction, where })));
+  }
+}
+
+/** True for UTF-8, which no compressed body is. */
+function isText(chunks: readonly Uint8Array[]): boolean {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for (const chunk of chunks) decoder.decode(chunk, { stream: true });
+    // A body that was cut short may end within a character.
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,23 +1,39 @@
 /** Content codings of HTTP, decoded with `node:zlib`: beside the program for recording, synchronously for reading. */
 import * as zlib from 'node:zlib';
 import type { Transform } from 'node:stream';
+import type { HeaderList } from '@orangebox/schema';
+import { joinedHeader } from './joined-header.ts';
 
 /** There from Node 22.15 on. */
 const zstd: {
-  zstdDecompressSync?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
-  createZstdDecompress?: () => Transform;
+  zstdDecompressSync?: (bytes: Uint8Array, options: { maxOutputLength: number; finishFlush: number }) => Uint8Array;
+  createZstdDecompress?: (options: { finishFlush: number }) => Transform;
 } = zlib as object;
+
+/** `ZSTD_e_flush`: a stream that was cut short gives what it has. */
+const ZSTD_FLUSH = 1;
 
 /** Decoded bodies above this are not made: a small body can decode to any size. */
 const MAX_DECODED_BYTES = 256 * 1024 * 1024;
 
-/** The codings of a `content-encoding` value in the order they were applied; `identity` left out. */
+/** Codings that change no byte, and words that servers send by mistake. */
+const NO_CODING: ReadonlySet<string> = new Set([
+  ...['', 'identity', 'aws-chunked', 'chunked'],
+  ...['none', 'binary', 'utf-8', 'utf8', '7bit', '8bit'],
+]);
+
+/** The codings of a `content-encoding` value in the order they were applied; those that change nothing left out. */
 export function contentCodings(value: string | undefined): string[] {
   return (value ?? '')
     .toLowerCase()
     .split(',')
     .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity' && coding !== 'aws-chunked');
+    .filter((coding) => !NO_CODING.has(coding));
+}
+
+/** The codings of a body by its headers, also those of `transfer-encoding` that no client undoes. */
+export function bodyCodings(headers: HeaderList): string[] {
+  return ['content-encoding', 'transfer-encoding'].flatMap((name) => contentCodings(joinedHeader(headers, name)));
 }
 
 /** Decodes a body that may have been cut short; undefined when the coding is unknown or the bytes are not of it. */
@@ -33,11 +49,6 @@ export function decodeContent(encoding: string, bytes: Uint8Array): Uint8Array |
   } catch {
     return undefined;
   }
-}
-
-/** True when the platform can decode all of these codings. */
-export function canDecode(codings: readonly string[]): boolean {
-  return codings.every((coding) => syncDecoder(coding, new Uint8Array(0)) !== undefined);
 }
 
 function syncDecoder(coding: string, bytes: Uint8Array): ((bytes: Uint8Array) => Uint8Array) | undefined {
@@ -56,7 +67,8 @@ function syncDecoder(coding: string, bytes: Uint8Array): ((bytes: Uint8Array) =>
         });
     case 'zstd':
       return (
-        zstd.zstdDecompressSync && ((b) => zstd.zstdDecompressSync?.(b, { maxOutputLength: MAX_DECODED_BYTES }) ?? b)
+        zstd.zstdDecompressSync &&
+        ((b) => zstd.zstdDecompressSync?.(b, { maxOutputLength: MAX_DECODED_BYTES, finishFlush: ZSTD_FLUSH }) ?? b)
       );
     default:
       return undefined;
@@ -81,7 +93,7 @@ function decoderStream(coding: string, first: Uint8Array): Transform | undefined
         finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
       });
     case 'zstd':
-      return zstd.createZstdDecompress?.();
+      return zstd.createZstdDecompress?.({ finishFlush: ZSTD_FLUSH });
     default:
       return undefined;
   }

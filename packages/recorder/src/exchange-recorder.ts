@@ -20,7 +20,7 @@ import type {
 } from '@orangebox/schema';
 import { BodyRecorder } from './body-recorder.ts';
 import type { RecorderConfig } from './config.ts';
-import { canDecode, contentCodings } from './content-decoding.ts';
+import { bodyCodings } from './content-decoding.ts';
 import { errorInfo } from './error-info.ts';
 import { exchangeStartRecord } from './exchange-start.ts';
 import { joinedHeader } from './joined-header.ts';
@@ -111,7 +111,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   requestHead(headers: HeaderList, derivedHeaders: number[], peer?: { address: string; port: number }): void {
     this.#guard('request_head', () => {
       const clean = this.#redactor.headers(headers, 'request');
-      const codings = contentCodings(joinedHeader(headers, 'content-encoding'));
+      const codings = bodyCodings(headers);
       if (codings.length > 0 && this.records.requestChunks.length === 0) {
         this.#request = this.#body('requestChunk', codings);
       }
@@ -176,7 +176,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
         ...(this.#informational.length > 0 ? { informational: this.#informational } : {}),
         ...(redactions.length > 0 ? { redactions } : {}),
       };
-      const codings = contentCodings(joinedHeader(head.headers, 'content-encoding'));
+      const codings = bodyCodings(head.headers);
       this.#response = this.#body('responseChunk', codings);
       this.#add(record, false);
     });
@@ -273,6 +273,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     this.#holdCoded(0);
     this.#chunks(rest, false);
     const { end, atNano, error } = ended;
+    if (body?.isWithheld) this.isWithheld = true;
     const truncated = {
       ...(this.#request.isTruncated || (this.isMemoryLost && !this.isSpilled) ? { request: true as const } : {}),
       ...(body?.isTruncated || (this.isMemoryLost && !this.isSpilled) ? { response: true as const } : {}),
@@ -308,6 +309,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     const body = this.#request;
     if (!body.isCoded) return body.finish();
     const records = body.finishCodedSync();
+    if (body.isWithheld) this.isWithheld = true;
     if (!body.storedDecoded) return records;
     // A request is stored as sent or not at all: nothing in a snapshot says that it was decoded.
     this.isWithheld = true;
@@ -334,7 +336,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       exchangeId: this.id,
       limitBytes: this.#host.config.maxBodyBytes,
       redactor: () => this.#redactor.body(),
-      codings: codings.length > 0 && canDecode(codings) ? codings : [],
+      codings,
     });
   }
 

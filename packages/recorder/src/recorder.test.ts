@@ -1,6 +1,6 @@
 import { statSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { decodeBody } from '@orangebox/codec';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -198,6 +198,56 @@ describe('secrets', () => {
     expect(first?.summary.outputTokens).toBe(4);
     expect(second?.summary.outputTokens).toBe(4);
     for (const path of segmentPaths(box.dir)) expect(readFileSync(path).includes(dirty)).toBe(false);
+  });
+});
+
+describe('a body that cannot be searched decoded', () => {
+  const secret = 'a-long-secret-of-the-environment';
+  const receive = async (coding: [string, string], body: Uint8Array): Promise<ReturnType<TestRecorder['finish']>> => {
+    const box = start({ SOME_TOKEN: secret });
+    play(box.recorder, { responseHeaders: [['content-type', 'application/json'], coding], responseChunks: [body] });
+    while (box.recorder.stats().calls < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    return box.finish();
+  };
+  const gzip: [string, string] = ['content-encoding', 'gzip'];
+  const hidden = gzipSync(chatResponse(`it is ${secret}`));
+
+  it.each<[string, [string, string], Uint8Array]>([
+    ['a coding that the platform does not know', ['content-encoding', 'x-new'], hidden],
+    ['a damaged one', gzip, Buffer.concat([hidden.subarray(0, -8), Buffer.alloc(8, 0xff)])],
+    ['another than the stated one', ['content-encoding', 'br'], hidden],
+  ])('is left out: %s', async (_, coding, body) => {
+    const records = await receive(coding, body);
+    const [call] = records.calls;
+    expect(call?.fidelity).toEqual({ level: 'partial', reason: 'content_redacted' });
+    expect(snapshotOf(records, call).exchanges[0]?.response?.body.form).toBe('empty');
+    expect(snapshotOf(records, call).digest).toBe(call?.digest);
+  });
+
+  it.each<[string, [string, string], Uint8Array]>([
+    ['plain text under a wrong label', gzip, chatResponse(`it is ${secret}`)],
+    ['a transfer coding that no client undoes', ['transfer-encoding', 'gzip, chunked'], hidden],
+    [
+      'plain bytes after the coded ones',
+      ['content-encoding', 'deflate'],
+      Buffer.concat([deflateSync('{}'), bytes(secret)]),
+    ],
+  ])('is kept without the secret: %s', async (_, coding, body) => {
+    const records = await receive(coding, body);
+    expect(records.calls[0]?.fidelity).toEqual({ level: 'exact' });
+    const { response } = snapshotOf(records, records.calls[0]).exchanges[0]!;
+    expect(response?.body.form).toBe('text');
+    expect(JSON.stringify(response)).not.toContain(secret);
+  });
+
+  it('is kept up to the limit of bodies when it decodes to more', async () => {
+    const box = start({ SOME_TOKEN: secret, ORANGEBOX_MAX_BODY_BYTES: '2000' });
+    const body = gzipSync(Buffer.concat([bytes(secret), Buffer.alloc(100_000, 'x')]));
+    play(box.recorder, { responseHeaders: [gzip], responseChunks: [body] });
+    while (box.recorder.stats().calls < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    const records = box.finish();
+    expect(snapshotOf(records, records.calls[0]).exchanges[0]?.response?.body.sizeBytes).toBe(2000);
+    expect(records.calls[0]?.fidelity).toEqual({ level: 'partial', reason: 'body_limit' });
   });
 });
 
