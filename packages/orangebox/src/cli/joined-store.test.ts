@@ -1,5 +1,5 @@
-import { createMemoryStore } from '@orangebox/store';
-import { SNAPSHOT_SCHEMA, type Snapshot } from '@orangebox/schema';
+import { createMemoryStore, type StoredEntry } from '@orangebox/store';
+import { OrangeboxError, SNAPSHOT_SCHEMA, type Snapshot } from '@orangebox/schema';
 import { snapshotDigest } from '@orangebox/codec';
 import { sha256 } from '@orangebox/store';
 import { describe, expect, it } from 'vitest';
@@ -40,6 +40,22 @@ describe('two stores read as one', () => {
     expect(await idsOf(joined, { order: 'oldest', limit: 3 })).toEqual([1, 2, 3]);
     for await (const entry of joined.list()) expect((await joined.load(entry)).id).toBe(entry.trace.spanId);
     expect(await joined.get('v1/nothing')).toBeUndefined();
+  });
+
+  it('give a call from the second where the first has it damaged, and the fault where no other has it', async () => {
+    const [left, right] = [createMemoryStore(), createMemoryStore()];
+    for (const n of [1, 2]) await left.put(snapshotAt(n));
+    const key = await right.put(snapshotAt(1));
+    const damaged = async (): Promise<never> => {
+      throw new OrangeboxError('OBX_SNAPSHOT_DIGEST', 'damaged');
+    };
+    const joined = new JoinedStore([Object.assign(left, { get: damaged, load: damaged }), right]);
+    expect((await joined.get(key))?.digest).toBe(snapshotAt(1).digest);
+    const entries: StoredEntry[] = [];
+    for await (const entry of joined.list()) entries.push(entry);
+    const [second, first] = entries;
+    expect((await joined.load(first as StoredEntry)).digest).toBe(snapshotAt(1).digest);
+    await expect(joined.load(second as StoredEntry)).rejects.toMatchObject({ code: 'OBX_SNAPSHOT_DIGEST' });
   });
 
   it('delete in both', async () => {

@@ -1,5 +1,5 @@
 /** Several stores read as one: the local segments and the directory that ORANGEBOX_STORE names. */
-import type { Snapshot } from '@orangebox/schema';
+import { OrangeboxError, type Snapshot } from '@orangebox/schema';
 import type { DeleteResult, ListFilter, SnapshotStore, StoredEntry, StoreProblem } from '@orangebox/store';
 
 /** Asks each store in turn; what several have is listed once, from the first that can load it. */
@@ -15,18 +15,21 @@ export class JoinedStore implements SnapshotStore {
   }
 
   async get(key: string): Promise<Snapshot | undefined> {
-    for (const store of this.#stores) {
-      const snapshot = await store.get(key);
-      if (snapshot !== undefined) return snapshot;
-    }
-    return undefined;
+    return firstThat(this.#stores.map((store) => () => store.get(key)));
   }
 
   async load(entry: StoredEntry): Promise<Snapshot> {
     const [first] = this.#stores;
     const owner = this.#owner.get(entry) ?? first;
     if (owner === undefined) throw new TypeError('no store');
-    return owner.load(entry);
+    const { key } = entry;
+    const others = key === undefined ? [] : this.#stores.filter((store) => store !== owner);
+    const snapshot = await firstThat([
+      (): Promise<Snapshot | undefined> => owner.load(entry),
+      ...others.map((store) => () => store.get(key ?? '')),
+    ]);
+    if (snapshot === undefined) throw new TypeError('a store that loads nothing');
+    return snapshot;
   }
 
   async put(snapshot: Snapshot): Promise<string> {
@@ -70,4 +73,20 @@ export class JoinedStore implements SnapshotStore {
   async close(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
   }
+}
+
+/** The first snapshot that one of the stores gives: damage in one is no loss where another has the call too. */
+async function firstThat(reads: readonly (() => Promise<Snapshot | undefined>)[]): Promise<Snapshot | undefined> {
+  let fault: OrangeboxError | undefined;
+  for (const read of reads) {
+    try {
+      const snapshot = await read();
+      if (snapshot !== undefined) return snapshot;
+    } catch (error) {
+      if (!(error instanceof OrangeboxError)) throw error;
+      fault ??= error;
+    }
+  }
+  if (fault) throw fault;
+  return undefined;
 }
