@@ -23,7 +23,6 @@ import type { RecorderConfig } from './config.ts';
 import { bodyCodings } from './content-decoding.ts';
 import { errorInfo } from './error-info.ts';
 import { exchangeStartRecord } from './exchange-start.ts';
-import { joinedHeader } from './joined-header.ts';
 import type { MemoryBudget, MemoryHolder } from './memory-budget.ts';
 import type { RecordOwner, RecordSink } from './record-sink.ts';
 import { addLocation, type RecordLocation } from './record-location.ts';
