@@ -70,6 +70,7 @@ class CallFinisher implements Finisher {
       spans,
       spanContent,
       redactor: () => host.redactor(),
+      keepsContent: config.keepsBodies,
       promisesKeys: config.keepsBodies && config.keepsFiles && config.level === 'full',
       write: (record) => this.#writeTool(record),
       isParent: (spanId) => host.isParent(spanId),

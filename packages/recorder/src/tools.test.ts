@@ -144,6 +144,17 @@ describe('tool functions that were seen to run', () => {
     expect(tool?.session).toMatchObject({ id: 's', basis: 'declared' });
   });
 
+  it('leave arguments and results nowhere at level metadata', () => {
+    box = testRecorder({ ORANGEBOX_LEVEL: 'metadata' });
+    play(box.recorder, asking);
+    play(box.recorder, answering);
+    box.recorder.tool(run('lookup', ['an argument'], { result: 'a result' }));
+    const { tools } = box.finish();
+    expect(tools.map(({ tool }) => tool.name)).toEqual(['weather', 'weather', 'lookup']);
+    for (const word of ['Paris', 'degrees', 'an argument', 'a result'])
+      expect(JSON.stringify(tools)).not.toContain(word);
+  });
+
   it('take no number of their session: calls alone are counted', () => {
     box = testRecorder();
     const context = { scope: [], place: undefined, session: { id: 's' } };

@@ -28,6 +28,8 @@ export interface ToolHost {
   redactor(): Redactor;
   /** A key may be promised. */
   promisesKeys: boolean;
+  /** Arguments and results may be written down, as bodies may. */
+  keepsContent: boolean;
   /** Writes the record; false when it is not on the disk. */
   write(record: ToolRecord): boolean;
   /** Calls made inside this span name it as their parent. */
@@ -195,9 +197,10 @@ export class ToolRecorder {
   }
 
   #record(span: SpanHandle, facts: ToolFacts): void {
-    const { process, sha256, spans, spanContent, promisesKeys } = this.#host;
+    const { keepsContent, process, sha256, spans, spanContent, promisesKeys } = this.#host;
+    const kept = keepsContent ? facts : withoutContent(facts);
     const make = (fidelity: Fidelity, withKey: boolean): { record: ToolRecord; end: () => void } => {
-      const snapshot = buildToolSnapshot({ ...facts, fidelity }, process, sha256);
+      const snapshot = buildToolSnapshot({ ...kept, fidelity }, process, sha256);
       const sizeBytes = Buffer.byteLength(JSON.stringify(snapshot));
       const key = withKey ? snapshotKey(snapshot) : undefined;
       const content = { snapshot, sizeBytes, ...(key === undefined ? {} : { key }) };
@@ -205,14 +208,17 @@ export class ToolRecorder {
       const spanRecords = [toolSpanRecord(spanFacts, facts.trace)];
       const record: ToolRecord = {
         type: 'tool',
-        ...facts,
+        ...kept,
         fidelity,
         digest: snapshot.digest,
         ...(key === undefined ? {} : { key }),
         sizeBytes,
         spans: spanRecords,
       };
-      return { record, end: () => spans.endTool(span, spanFacts) };
+      // What may stand on a span is for the span's own setting to say.
+      const whole = keepsContent ? snapshot : buildToolSnapshot({ ...facts, fidelity }, process, sha256);
+      const ownFacts = keepsContent ? spanFacts : toolSpanFacts({ ...content, snapshot: whole }, spanContent);
+      return { record, end: () => spans.endTool(span, ownFacts) };
     };
     const notStored: Fidelity = { level: 'partial', reason: 'no_storage' };
     const made = make(promisesKeys ? facts.fidelity : notStored, promisesKeys);
@@ -220,6 +226,13 @@ export class ToolRecorder {
     if (this.#host.write(made.record) || !promisesKeys) made.end();
     else make(notStored, false).end();
   }
+}
+
+/** Without what was said to and by the tool. The message of a thrown error stays, as it does of a call. */
+function withoutContent(facts: ToolFacts): ToolFacts {
+  const { arguments: _arguments, result: _result, error, ...tool } = facts.tool;
+  const told = error === undefined || tool.basis === 'wrapped' ? error : { ...error, message: '' };
+  return { ...facts, tool: { ...tool, ...(told === undefined ? {} : { error: told }) } };
 }
 
 /** JSON text of anything; undefined for what JSON has no form for. */
