@@ -141,7 +141,15 @@ export class ExchangeTap {
     if (this.ended || bytes.byteLength === 0) return;
     const at = nanosSince(this.#since);
     const delivery = nextDelivery();
-    this.#emit((sink) => sink.responseChunk(bytes, at, delivery));
+    if (this.#held) {
+      this.#held.push((sink) => sink.responseChunk(bytes, at, delivery));
+      return;
+    }
+    try {
+      this.#sink?.responseChunk(bytes, at, delivery);
+    } catch (error) {
+      this.#host.fault('recording an exchange', error);
+    }
   }
 
   /** Ends the exchange; only the first call counts. */

@@ -246,11 +246,20 @@ function agentAttributes(snapshot: Snapshot): SpanAttributes {
 }
 
 function serverAttributes(url: string): SpanAttributes {
-  if (!URL.canParse(url)) return {};
-  const { hostname, port, protocol } = new URL(url);
+  const parsed = originOf(url);
+  if (!parsed) return {};
+  const { hostname, port, protocol } = parsed;
   const address = hostname.replace(/^\[|\]$/g, '');
   return {
     [HTTP_ATTR.serverAddress]: address,
     [HTTP_ATTR.serverPort]: port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port),
   };
+}
+
+function originOf(url: string): URL | undefined {
+  try {
+    return new URL(url);
+  } catch {
+    return undefined;
+  }
 }
