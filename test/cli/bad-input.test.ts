@@ -122,6 +122,8 @@ describe('bad input ends in one clear line', () => {
       return bytes;
     });
     const result = cli(['show', 'last'], { cwd });
+    // What the list knows of it is shown all the same.
+    expect(result.stdout).toMatch(/^● .* {2}[0-9a-f]{6} {2}200 /);
     expectOneClearLine(result, result.code === 3 ? 3 : 4, /damage|digest|gone|lost|checksum/i);
   });
 

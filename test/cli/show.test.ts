@@ -217,7 +217,7 @@ describe('a session with a damaged call', () => {
     const result = cli(['show', 's'], { cwd: place });
     expect(result.stdout).toMatch(/first answer[^]*third answer/);
     expect(result.stdout).not.toContain('market');
-    expect(result.stdout).toMatch(/^● [0-9a-f]{6} {2}\S+/m);
+    expect(result.stdout).toMatch(/^● m {2}[0-9a-f]{6} {2}200 [^]*digest/m);
     expect(result.code).toBe(0);
     rmSync(place, { recursive: true });
   });

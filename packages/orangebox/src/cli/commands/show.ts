@@ -9,6 +9,7 @@ import { usage } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
 import { renderCall } from '../show/call.ts';
 import { curlCommand } from '../show/curl.ts';
+import { renderKnownFacts } from '../show/known-facts.ts';
 import { renderHttp } from '../show/http.ts';
 import { loadCall, loadEarlier, loadWithNext } from '../show/load-calls.ts';
 import { nextAfterCall, nextAfterRun, writeNext } from '../show/next-commands.ts';
@@ -109,7 +110,10 @@ async function showConversation(
     await loadWithNext(resolved.store, only),
     await loadEarlier(resolved.store, only),
   ];
-  const [call, earlier] = await withProgress(terminal, () => 'loading', load());
+  const [call, earlier] = await withProgress(terminal, () => 'loading', load()).catch((error: unknown) => {
+    if (error instanceof OrangeboxError) renderKnownFacts(pen, only, nowMs);
+    throw error;
+  });
   renderCall(pen, call, { nowMs, all, earlier });
   if (terminal.interactive) writeNext(terminal, nextAfterCall(call));
 }

@@ -3,6 +3,7 @@ import { OrangeboxError, type ToolExecution } from '@orangebox/schema';
 import type { ResolvedReference, SnapshotStore, StoredEntry } from '@orangebox/store';
 import { escapeLine } from '../text/escape.ts';
 import { renderCall } from './call.ts';
+import { renderKnownFacts } from './known-facts.ts';
 import { LOOK_BACK, loadCall } from './load-calls.ts';
 import type { Pen } from './pen.ts';
 import { renderRunHeader } from './run-header.ts';
@@ -19,7 +20,7 @@ export async function renderRun(
   const earlier: ShownCall[] = [];
   const tools: ToolExecution[] = [];
   for (const group of togetherStarted(entries)) {
-    const calls = await loadGroup(pen, store, group);
+    const calls = await loadGroup(pen, store, group, options.nowMs);
     const asked = earlier.flatMap((call) => (call.snapshot.response?.toolCalls ?? []).map((tool) => tool.id));
     const place = (call: ShownCall): number => asked.indexOf(call.snapshot.tool?.callId);
     if (calls.length > 1) calls.sort((a, b) => place(a) - place(b));
@@ -48,7 +49,12 @@ function togetherStarted(entries: readonly StoredEntry[]): StoredEntry[][] {
   return groups;
 }
 
-async function loadGroup(pen: Pen, store: SnapshotStore, group: readonly StoredEntry[]): Promise<ShownCall[]> {
+async function loadGroup(
+  pen: Pen,
+  store: SnapshotStore,
+  group: readonly StoredEntry[],
+  nowMs: number,
+): Promise<ShownCall[]> {
   const calls: ShownCall[] = [];
   for (const entry of group) {
     try {
@@ -56,7 +62,8 @@ async function loadGroup(pen: Pen, store: SnapshotStore, group: readonly StoredE
     } catch (error) {
       if (!(error instanceof OrangeboxError)) throw error;
       pen.line();
-      pen.line(`${pen.colors.red('●')} ${pen.colors.yellow(entry.ref)}  ${pen.colors.red(escapeLine(error.message))}`);
+      renderKnownFacts(pen, entry, nowMs);
+      pen.line(`  ${pen.colors.red(escapeLine(error.message))}`);
     }
   }
   return calls;
