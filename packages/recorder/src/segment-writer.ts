@@ -37,6 +37,7 @@ const ROTATE_BYTES = 16 * 1024 * 1024;
 const RETRY_AFTER_MS = 1000;
 const FREE_SPACE_CHECK_MS = 10_000;
 const MIN_FREE_SHARE = 0.05;
+const SEEN_CHECK_MS = 1000;
 
 /** Writes one series of segment files, lazily: no file before the first record. */
 export class SegmentWriter {
@@ -55,6 +56,7 @@ export class SegmentWriter {
   #bodiesAllowed = true;
   #overBound = false;
   #spaceCheckedAtMs = Number.NEGATIVE_INFINITY;
+  #seenAtMs = Number.NEGATIVE_INFINITY;
   #sweptFiles = 0;
   #lostRecords = 0;
 
@@ -117,12 +119,13 @@ export class SegmentWriter {
   }
 
   #open(): boolean {
+    const now = this.#now();
     if (this.#fd !== undefined) {
-      if (this.#offset < this.#rotateBytes) return true;
-      this.#finishFile(true);
+      if (this.#isRemoved(now)) this.#closeFile();
+      else if (this.#offset < this.#rotateBytes) return true;
+      else this.#finishFile(true);
       this.#n++;
     }
-    const now = this.#now();
     if (this.#failing && now - this.#failedAtMs < RETRY_AFTER_MS) return false;
     const { dir } = this.#options;
     const directory = prepareSegmentDirectory(dir, new Date(now).toISOString().slice(0, 10), this.#fs);
@@ -134,6 +137,7 @@ export class SegmentWriter {
       0o600,
     );
     this.#offset = 0;
+    this.#seenAtMs = now;
     this.#checkSpace(directory);
     const removed = this.#sweep();
     const start: SegmentRecord = {
@@ -177,6 +181,18 @@ export class SegmentWriter {
     }
     this.#offset += total;
     return locations;
+  }
+
+  /** Somebody removed the file, as `rm -r .orangebox` does: what is written to it is gone. Looked at once a second. */
+  #isRemoved(nowMs: number): boolean {
+    if (nowMs - this.#seenAtMs < SEEN_CHECK_MS) return false;
+    this.#seenAtMs = nowMs;
+    try {
+      this.#fs.lstatSync(this.#path);
+      return false;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ENOENT';
+    }
   }
 
   #sweep(): SegmentRecord | undefined {

@@ -112,6 +112,19 @@ describe('a disk that cannot be written to', () => {
     expect(box.warnings).toHaveLength(1);
   });
 
+  it('is made again when somebody removes it', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const box = start();
+    play(box.recorder);
+    box.recorder.flushSync('process_exit');
+    rmSync(box.dir, { recursive: true });
+    vi.advanceTimersByTime(1500);
+    play(box.recorder, { requestChunks: [bytes('{"model":"kept"}')] });
+    const records = box.finish();
+    expect(records.calls.map((call) => [call.summary.model, call.fidelity.level])).toEqual([['kept', 'exact']]);
+    expect(box.warnings).toEqual([]);
+  });
+
   it('does not spoil what comes after a half-written frame', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const { fs, fail } = failingFs();
