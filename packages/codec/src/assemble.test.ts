@@ -132,6 +132,13 @@ describe('the digest', () => {
   it('comes with the size of the JSON, whatever the bodies hold', () => {
     const { call, exchanges } = firstCall(sampleRecords());
     const bodies = ['', 'plain', '"quoted\\"\n\u0001\u007f\u2028 Grüße 🍊', '{"a":"\\ud800"}'].map(utf8);
+    const all = utf8(
+      Array.from({ length: 300 }, (_, code) => String.fromCodePoint(code))
+        .join('a')
+        .repeat(2),
+    );
+    // Wherever in its buffer a body begins.
+    for (let at = 0; at < 5; at++) bodies.push(concatBytes([utf8('x'.repeat(at)), all]).subarray(at));
     for (const bytes of [...bodies, Uint8Array.of(0xff, 0xfe)]) {
       const answered = exchanges.map((e) => ({ ...e, responseChunks: [sampleChunk('responseChunk', 1, bytes, 4000)] }));
       const input = { call, exchanges: answered, process: SAMPLE_PROCESS };
