@@ -137,8 +137,11 @@ describe('the digest', () => {
         .join('a')
         .repeat(2),
     );
-    // Wherever in its buffer a body begins.
-    for (let at = 0; at < 5; at++) bodies.push(concatBytes([utf8('x'.repeat(at)), all]).subarray(at));
+    // Wherever in its buffer a body begins, and however short it is.
+    for (let at = 0; at < 5; at++) {
+      bodies.push(concatBytes([utf8('x'.repeat(at)), all]).subarray(at));
+      for (let size = 1; size < 9; size++) bodies.push(utf8('"\n\\x"y\u0001z"'.repeat(2)).subarray(at, at + size));
+    }
     for (const bytes of [...bodies, Uint8Array.of(0xff, 0xfe)]) {
       const answered = exchanges.map((e) => ({ ...e, responseChunks: [sampleChunk('responseChunk', 1, bytes, 4000)] }));
       const input = { call, exchanges: answered, process: SAMPLE_PROCESS };

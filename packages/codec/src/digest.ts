@@ -57,6 +57,8 @@ const DIGEST_MEMBER_BYTES = 76;
 const ESCAPE_BYTES: Uint8Array = new Uint8Array(256).fill(5, 0, 0x20);
 for (const char of '\b\t\n\f\r"\\') ESCAPE_BYTES[char.charCodeAt(0)] = 1;
 
+const NO_WORDS = new Int32Array(0);
+
 function bodyJsonBytes(body: Body, bytes: Uint8Array): number {
   if (body.form !== 'text') return JSON.stringify(body).length;
   return JSON.stringify({ ...body, text: '' }).length + bytes.length + escapeBytes(bytes);
@@ -65,8 +67,11 @@ function bodyJsonBytes(body: Body, bytes: Uint8Array): number {
 /** Bytes by which escapes make a text longer, counted four bytes at a time: most of them need none. */
 function escapeBytes(bytes: Uint8Array): number {
   const escapes = ESCAPE_BYTES as ArrayLike<number> as number[];
-  const start = Math.min(bytes.length, -bytes.byteOffset & 3);
-  const words = new Int32Array(bytes.buffer, bytes.byteOffset + start, (bytes.length - start) >> 2);
+  // Words begin at multiples of four, which a view that is shorter than one may not reach.
+  const unaligned = -bytes.byteOffset & 3;
+  const start = bytes.length < unaligned ? bytes.length : unaligned;
+  const words =
+    start < unaligned ? NO_WORDS : new Int32Array(bytes.buffer, bytes.byteOffset + start, (bytes.length - start) >> 2);
   let sum = 0;
   for (let i = 0; i < start; i++) sum += ESCAPE_BYTES[bytes[i] ?? 0] ?? 0;
   for (let i = 0; i < words.length; i++) {
