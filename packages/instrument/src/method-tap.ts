@@ -16,8 +16,24 @@ export interface MethodNotes {
  * back the same result or error. Returns false where there is no such method.
  */
 export function tapMethod(target: object, name: string, notes: MethodNotes): boolean {
+  const tapped = tapInternalMethod(target, name, notes);
+  if (!tapped) return false;
+  Object.defineProperty(tapped.method, 'name', { value: tapped.original.name, configurable: true });
+  Object.defineProperty(tapped.method, 'length', { value: tapped.original.length, configurable: true });
+  return true;
+}
+
+/**
+ * As {@link tapMethod}, for objects that a library keeps to itself: the new method does not look like the old one, which
+ * costs more than all else here. Undefined where there is no such method.
+ */
+export function tapInternalMethod(
+  target: object,
+  name: string,
+  notes: MethodNotes,
+): { method: Method; original: Method } | undefined {
   const original: unknown = (target as { [name: string]: unknown })[name];
-  if (typeof original !== 'function') return false;
+  if (typeof original !== 'function') return undefined;
   const { before, after } = notes;
   const method = original as Method;
   const tapped = function (this: unknown, ...args: unknown[]): unknown {
@@ -26,13 +42,11 @@ export function tapMethod(target: object, name: string, notes: MethodNotes): boo
     after?.(result, args);
     return result;
   };
-  Object.defineProperty(tapped, 'name', { value: method.name, configurable: true });
-  Object.defineProperty(tapped, 'length', { value: method.length, configurable: true });
   Object.defineProperty(target, name, {
     value: tapped,
     writable: true,
     configurable: true,
     enumerable: false,
   });
-  return true;
+  return { method: tapped, original: method };
 }

@@ -3,7 +3,7 @@ import type { WireExchangeStart } from '@orangebox/recorder';
 import { framesNow } from './abort-origin.ts';
 import { type Doubt, ExchangeTap } from './exchange-tap.ts';
 import { headerPairs, parseHeaderText } from './header-text.ts';
-import { tapMethod } from './method-tap.ts';
+import { type MethodNotes, tapInternalMethod, tapMethod } from './method-tap.ts';
 import type { TapHost } from './tap-host.ts';
 import { addFraming, knownBodyLength, type UndiciBody } from './undici-framing.ts';
 
@@ -54,16 +54,17 @@ export class UndiciExchange {
     const onEnd = { before: (args: unknown[]) => this.#guard(() => this.#completed(args[0])) };
     const onError = { before: (args: unknown[]) => this.#guard(() => this.#failed(args[0])) };
     const onUpgrade = { before: (args: unknown[]) => this.#guard(() => this.#upgraded(args)) };
+    const tap = (name: string, notes: MethodNotes): boolean => tapInternalMethod(request, name, notes) !== undefined;
     const found = [
-      tapMethod(request, 'onConnect', onStart) || tapMethod(request, 'onRequestStart', onStart),
-      tapMethod(request, 'onHeaders', onHead) || tapMethod(request, 'onResponseStart', onHead),
-      tapMethod(request, 'onData', onData) || tapMethod(request, 'onResponseData', onData),
-      tapMethod(request, 'onComplete', onEnd) || tapMethod(request, 'onResponseEnd', onEnd),
-      tapMethod(request, 'onError', onError) || tapMethod(request, 'onResponseError', onError),
-      tapMethod(request, 'onBodySent', { before: (args) => this.#guard(() => this.#bodySent(args[0])) }),
-      tapMethod(request, 'onRequestSent', { before: () => this.#guard(() => this.#sent()) }),
+      tap('onConnect', onStart) || tap('onRequestStart', onStart),
+      tap('onHeaders', onHead) || tap('onResponseStart', onHead),
+      tap('onData', onData) || tap('onResponseData', onData),
+      tap('onComplete', onEnd) || tap('onResponseEnd', onEnd),
+      tap('onError', onError) || tap('onResponseError', onError),
+      tap('onBodySent', { before: (args) => this.#guard(() => this.#bodySent(args[0])) }),
+      tap('onRequestSent', { before: () => this.#guard(() => this.#sent()) }),
     ];
-    void (tapMethod(request, 'onUpgrade', onUpgrade) || tapMethod(request, 'onRequestUpgrade', onUpgrade));
+    void (tap('onUpgrade', onUpgrade) || tap('onRequestUpgrade', onUpgrade));
     if (found.includes(false)) {
       host.warn(
         'this version of undici lacks a request method that the recorder needs; its requests may be recorded in part',
