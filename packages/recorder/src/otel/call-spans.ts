@@ -26,6 +26,7 @@ import {
   startApplicationSpan,
   warnValueLimit,
 } from './application-spans.ts';
+import { applicationProvider } from './application-api.ts';
 import { isSuppressed, type ParentIds } from './context.ts';
 import { isForeignCallSpan, parentOfHttpSpan } from './foreign-call-span.ts';
 import { createForeignSpanWatch } from './foreign-span-watch.ts';
@@ -217,7 +218,7 @@ class OtelCallSpans implements CallSpans {
 
   /** Starts the span by the application's provider, or fixes the ids that the private one will use. */
   #startSpan(handle: Handle, call: CallSpanStart, parent: ParentIds | undefined): void {
-    if (!handle.suppressed) {
+    if (!handle.suppressed && applicationProvider()) {
       const active = activeSpanContext(call.context);
       const started = startApplicationSpan(
         recorderVersion,
