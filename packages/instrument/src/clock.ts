@@ -1,16 +1,20 @@
 /** Clocks of the taps: monotonic nanoseconds, wall-clock nanoseconds, and the order of deliveries. */
 
+/** As they were at the start: a program under test may put a clock of its own in their place. */
+const { now } = Date;
+const { hrtime } = process;
+
 /** A monotonic instant; seconds and nanoseconds, so that no bigint is made on the hot path. */
 export type Instant = [seconds: number, nanoseconds: number];
 
 /** The monotonic clock now. */
 export function instant(): Instant {
-  return process.hrtime();
+  return hrtime();
 }
 
 /** Nanoseconds from `start` until now; exact as a double for 104 days. */
 export function nanosSince(start: Instant): number {
-  const [seconds, nanoseconds] = process.hrtime(start);
+  const [seconds, nanoseconds] = hrtime(start);
   return seconds * 1e9 + nanoseconds;
 }
 
@@ -20,8 +24,8 @@ let offsetNano: bigint | undefined;
 
 /** Nanoseconds since the Unix epoch, finer than `Date.now()`, following it when it is set. */
 export function unixNano(): bigint {
-  const monotonic = process.hrtime.bigint();
-  const wall = BigInt(Date.now()) * 1_000_000n;
+  const monotonic = hrtime.bigint();
+  const wall = BigInt(now()) * 1_000_000n;
   if (offsetNano !== undefined) {
     const fine = monotonic + offsetNano;
     const distance = fine > wall ? fine - wall : wall - fine;

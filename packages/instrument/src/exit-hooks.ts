@@ -17,6 +17,9 @@ export interface ExitHooks {
   uninstall(): void;
 }
 
+/** As they were at the start: a program under test may put its own in their place. */
+const { setImmediate, setTimeout } = globalThis;
+
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Installs the hooks. */

@@ -4,6 +4,7 @@ import type { AttemptsBasis } from '@orangebox/schema';
 import { joins, waitForSuccessorMs, weaker } from './attempts.ts';
 import type { ExchangeRecorder } from './exchange-recorder.ts';
 import type { SpanHandle } from './spans.ts';
+import { afterMs, cancelTimer, nowMs } from './timers.ts';
 
 /** A call as the program sees it, open until its last attempt has ended. */
 export interface OpenCall {
@@ -30,7 +31,7 @@ export class CallTracker {
   readonly #exchanges: Set<ExchangeRecorder> = new Set();
   readonly #callOf: Map<ExchangeRecorder, OpenCall> = new Map();
   readonly #open: Set<OpenCall> = new Set();
-  readonly #timers: Map<OpenCall, ReturnType<typeof setTimeout>> = new Map();
+  readonly #timers: Map<OpenCall, NodeJS.Timeout> = new Map();
   /** Wire and attempts are over; some records are still being made. */
   readonly #sealing: Set<OpenCall> = new Set();
 
@@ -52,7 +53,7 @@ export class CallTracker {
     if (this.#callOf.has(exchange)) return;
     const earlier = this.#findEarlier(exchange);
     if (earlier) {
-      clearTimeout(this.#timers.get(earlier.call));
+      cancelTimer(this.#timers.get(earlier.call));
       this.#timers.delete(earlier.call);
       earlier.call.exchanges.push(exchange);
       earlier.call.basis = weaker(earlier.call.basis, earlier.basis);
@@ -69,12 +70,12 @@ export class CallTracker {
     const call = this.#callOf.get(exchange);
     if (!call?.exchanges.every((e) => e.isEnded)) return;
     const last = call.exchanges.at(-1);
-    const waitMs = last ? waitForSuccessorMs(last, Date.now()) : 0;
+    const waitMs = last ? waitForSuccessorMs(last, nowMs()) : 0;
     if (waitMs === 0) {
       this.#complete(call);
       return;
     }
-    const timer = setTimeout(() => this.#complete(call), waitMs);
+    const timer = afterMs(waitMs, () => this.#complete(call));
     timer.unref();
     this.#timers.set(call, timer);
   }
@@ -103,7 +104,7 @@ export class CallTracker {
 
   #complete(call: OpenCall): void {
     try {
-      clearTimeout(this.#timers.get(call));
+      cancelTimer(this.#timers.get(call));
       this.#timers.delete(call);
       if (!this.#open.delete(call)) return;
       this.#sealing.add(call);

@@ -1,4 +1,5 @@
 /** Work that the program must not wait for: one piece per turn, in order, without keeping the process alive. */
+import { nextTurn } from './timers.ts';
 
 /** Runs pieces of work later, held until it is released. A piece that throws is told and passed over. */
 export class DeferredQueue {
@@ -31,7 +32,7 @@ export class DeferredQueue {
   #schedule(): void {
     if (this.#isScheduled || this.#isHeld || this.#work.length === 0) return;
     this.#isScheduled = true;
-    setImmediate(() => {
+    nextTurn(() => {
       this.#isScheduled = false;
       this.#runOne();
       this.#schedule();

@@ -2,6 +2,7 @@
 export { type Level, type Mode, readConfig, type RecorderConfig } from './config.ts';
 export { decodeContent } from './content-decoding.ts';
 export { createRecorder, type Recorder, type RecorderOptions, type RecorderStats } from './recorder.ts';
+export type { PlatformTimers } from './timers.ts';
 export type {
   CallContext,
   InboundRequest,

@@ -2,6 +2,7 @@
 import type { SegmentRecord } from '@orangebox/schema';
 import type { RecordLocation } from './record-location.ts';
 import type { SegmentWriter } from './segment-writer.ts';
+import { nextTurn } from './timers.ts';
 
 /** Whoever records belong to learns where they stand, or that they could not be written. */
 export interface RecordOwner {
@@ -37,7 +38,7 @@ export class RecordSink {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     // Records of a program that has nothing else to do are written by its exit handler.
-    setImmediate(() => this.flush()).unref();
+    nextTurn(() => this.flush()).unref();
   }
 
   /** Writes what is queued. */

@@ -21,6 +21,7 @@ import type { ShipperStats } from './shipper.ts';
 import { type CallSpans, provisionalTrace } from './spans.ts';
 import type { SnapshotSource } from './stored-snapshot.ts';
 import type { CallContext, WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from './wire-events.ts';
+import { nextTurn, type PlatformTimers, useTimers } from './timers.ts';
 
 /** Replaces parts of the recorder; programs under the preload need none of it. */
 export interface RecorderOptions {
@@ -30,6 +31,8 @@ export interface RecorderOptions {
   spans?: CallSpans;
   /** Where the one-line warnings go; default stderr. */
   writeWarning?: (line: string) => void;
+  /** The platform's clock and timers, where the program may have put others in their place. */
+  timers?: PlatformTimers;
 }
 
 /** Counters of a recorder. */
@@ -57,6 +60,7 @@ export interface Recorder extends WireSink {
 
 /** Makes a recorder from the environment. Never throws; touches no file before the first exchange. */
 export function createRecorder(options: RecorderOptions = {}): Recorder {
+  useTimers(options.timers);
   const reporter = createReporter(options.writeWarning);
   const env = options.env ?? process.env;
   const config = readConfig(env, (variable, message) => {
@@ -126,7 +130,10 @@ class SegmentRecorder implements Recorder {
           provisional: first.records.start.trace,
           startUnixNano: first.start.startUnixNano,
           name: first.start.method,
-          attributes: callStartAttributes(first.start.method, first.records.start.url),
+          // Only an application's provider asks for them.
+          get attributes() {
+            return callStartAttributes(first.start.method, first.records.start.url);
+          },
         }),
       onCallStarted: (call) => {
         const session = call.exchanges[0]?.start.context.session;
@@ -255,7 +262,7 @@ class SegmentRecorder implements Recorder {
   /** The rest is loaded when the first request has left: while its answer is awaited. */
   #loadSoon(): void {
     this.#loading ??= new Promise<void>((resolve) => {
-      setImmediate(() => {
+      nextTurn(() => {
         loadFinisher()
           .then((create) => this.#adopt(create))
           .catch((error: unknown) => {

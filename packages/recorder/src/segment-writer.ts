@@ -18,6 +18,7 @@ import type { RecordLocation } from './record-location.ts';
 import { messageOf, type Reporter } from './report.ts';
 import { sweepSegments } from './retention.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
+import { nowMs } from './timers.ts';
 
 /** What a writer needs to know. */
 export interface SegmentWriterOptions {
@@ -63,7 +64,7 @@ export class SegmentWriter {
   constructor(options: SegmentWriterOptions) {
     this.#options = options;
     this.#fs = options.fs ?? realFs;
-    this.#now = options.nowMs ?? Date.now;
+    this.#now = options.nowMs ?? nowMs;
     this.#rotateBytes = Math.max(64 * 1024, Math.min(ROTATE_BYTES, Math.floor(options.dirBytes / 4)));
     this.#series = {
       host: segmentHost(hostname()),

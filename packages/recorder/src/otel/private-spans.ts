@@ -3,6 +3,7 @@ import type { RecorderConfig } from '../config.ts';
 import type { Reporter } from '../report.ts';
 import { hidden } from './application-api.ts';
 import type { FinishedSpan, SpanSink } from './finished-span.ts';
+import { afterMs, cancelTimer, nextTurn, nowMs } from '../timers.ts';
 
 /** As many as the SDK's own queue holds. */
 const MAX_WAITING = 2048;
@@ -50,7 +51,7 @@ export function createPrivateSpans(
   return {
     prepare() {
       if (loading) return;
-      setImmediate(() => void start()).unref();
+      nextTurn(() => void start()).unref();
     },
     add(span) {
       if (sink) return addNow(sink, span);
@@ -60,11 +61,11 @@ export function createPrivateSpans(
     },
     async flush(timeoutMs) {
       if (!sink && waiting.length === 0) return;
-      const deadline = Date.now() + timeoutMs;
+      const deadline = nowMs() + timeoutMs;
       await within(timeoutMs, start());
       const loaded = sink;
       if (!loaded) return;
-      const leftMs = Math.max(deadline - Date.now(), 1);
+      const leftMs = Math.max(deadline - nowMs(), 1);
       // A refused or late export is the exporter's to tell (through the API's `diag`); the program must not notice.
       await within(
         leftMs,
@@ -83,8 +84,8 @@ async function loadSdkProvider(config: RecorderConfig, version: string): Promise
 async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs);
+    timer = afterMs(timeoutMs, resolve);
   });
   await Promise.race([work, late]);
-  clearTimeout(timer);
+  cancelTimer(timer);
 }

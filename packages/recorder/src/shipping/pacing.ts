@@ -1,4 +1,5 @@
 /** When the next request may go out. One failure pauses everything: the endpoint is one, however many payloads wait. */
+import { nowMs } from '../timers.ts';
 
 /** Pace of requests to one endpoint. */
 export interface Pacing {
@@ -27,7 +28,7 @@ export interface PacingOptions {
 
 /** Exponential pauses with jitter. */
 export function createPacing(options: PacingOptions): Pacing {
-  const { concurrency, firstPauseMs, longestPauseMs, now = Date.now, random = jitter } = options;
+  const { concurrency, firstPauseMs, longestPauseMs, now = nowMs, random = jitter } = options;
   let failures = 0;
   let pausedUntil = 0;
   return {

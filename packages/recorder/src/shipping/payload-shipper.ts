@@ -12,6 +12,7 @@ import { createPacing, type Pacing } from './pacing.ts';
 import { compressSnapshot, partOf } from './parts.ts';
 import { createTransport, type SendOutcome, type Transport } from './transport.ts';
 import { createWaitingItems, type WaitingItem } from './waiting-items.ts';
+import { afterMs, cancelTimer } from '../timers.ts';
 
 /** Bounds of a shipper. */
 export interface ShipperLimits {
@@ -109,12 +110,12 @@ class PayloadShipper implements Shipper {
     if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
-        clearTimeout(timer);
+        cancelTimer(timer);
         this.#flushes.delete(done);
         resolve();
       };
       // This timer alone keeps the process alive meanwhile.
-      const timer = setTimeout(done, timeoutMs);
+      const timer = afterMs(timeoutMs, done);
       this.#flushes.add(done);
       this.#flushFailures = 0;
       this.#pacing.tryNow();
@@ -135,14 +136,14 @@ class PayloadShipper implements Shipper {
 
   /** Starts as many sends as may run now, and comes back when a pause is over. */
   #pump(fresh?: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
-    clearTimeout(this.#timer);
+    cancelTimer(this.#timer);
     this.#timer = undefined;
     for (;;) {
       const next = this.#waiting.peek();
       if (!next || this.#sending >= this.#pacing.concurrency) return;
       const waitMs = this.#pacing.waitMs();
       if (waitMs > 0) {
-        this.#timer = setTimeout(() => this.#pump(), waitMs).unref();
+        this.#timer = afterMs(waitMs, () => this.#pump()).unref();
         return;
       }
       const { sizeBytes } = next.item;

@@ -1,0 +1,41 @@
+/**
+ * Clock and timers. A program under test puts its own in the place of the platform's, and the recorder is loaded after that:
+ * the preload hands over those that it found.
+ */
+
+/** Clock and timers of the platform. */
+export interface PlatformTimers {
+  now: () => number;
+  setImmediate: (work: () => void) => NodeJS.Immediate;
+  setTimeout: (work: () => void, delayMs: number) => NodeJS.Timeout;
+  clearTimeout: (timer: NodeJS.Timeout) => void;
+}
+
+let given: PlatformTimers | undefined;
+
+/** Uses these from now on; undefined: the ones that are in place at each use. */
+export function useTimers(timers: PlatformTimers | undefined): void {
+  given = timers;
+}
+
+/** Milliseconds since the Unix epoch. */
+export function nowMs(): number {
+  return given ? given.now() : Date.now();
+}
+
+/** Runs `work` in the next turn of the event loop. */
+export function nextTurn(work: () => void): NodeJS.Immediate {
+  return given ? given.setImmediate(work) : setImmediate(work);
+}
+
+/** Runs `work` after a while. */
+export function afterMs(delayMs: number, work: () => void): NodeJS.Timeout {
+  return given ? given.setTimeout(work, delayMs) : setTimeout(work, delayMs);
+}
+
+/** Takes back what {@link afterMs} gave. */
+export function cancelTimer(timer: NodeJS.Timeout | undefined): void {
+  if (timer === undefined) return;
+  if (given) given.clearTimeout(timer);
+  else clearTimeout(timer);
+}
