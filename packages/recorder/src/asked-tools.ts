@@ -65,9 +65,12 @@ export class AskedTools {
 
   /** The results in a request that answer asked calls whose run nobody saw; each once. */
   answer(request: RequestView, session: SessionRef | undefined): (AskedTool & { content: string; isError: boolean })[] {
+    // Most calls have to do with no tool: nothing is made for their sessions.
+    if (!this.#bySession.has(session?.id ?? '')) return [];
+    const answered = this.#session(session).joins.answer(request);
+    if (answered.length === 0) return [];
     const place = new Map(this.#open.map(({ call }, i) => [call, i]));
-    return this.#session(session)
-      .joins.answer(request)
+    return answered
       .sort((a, b) => (place.get(a.call) ?? 0) - (place.get(b.call) ?? 0))
       .flatMap(({ call, result }) => {
         const asked = this.#byCall.get(call);
