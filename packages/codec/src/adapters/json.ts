@@ -36,14 +36,41 @@ export function numberOf(value: Json | undefined): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** Parses JSON; undefined when it is none. */
+/** No protocol nests so deep, and whatever walks through such a value runs out of stack. */
+const MAX_DEPTH = 500;
+
+/** Parses JSON; undefined when it is none, or nests deeper than any reader could follow. */
 export function parseJson(text: string | undefined): Json | undefined {
-  if (text === undefined || text === '') return undefined;
+  if (text === undefined || text === '' || isTooDeep(text)) return undefined;
   try {
     return JSON.parse(text) as Json;
   } catch {
     return undefined;
   }
+}
+
+/** Whether JSON nests deeper than {@link MAX_DEPTH}; texts that are too short for it are not looked at. */
+function isTooDeep(text: string): boolean {
+  if (text.length <= 2 * MAX_DEPTH) return false;
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) i = endOfString(text, i);
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return false;
+}
+
+/** Index of the quote that ends the string that begins at `start`; the length of the text where none does. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
 }
 
 /** A string as it is, anything else as JSON text, nothing as the empty string. */
