@@ -31,6 +31,11 @@ describe('escaping recorded text', () => {
     });
   }
 
+  it('says of a value that nests too deep that it does, instead of failing', () => {
+    const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+    expect(JSON.parse(safeJson(deep))).toBe('(nested too deep to show)');
+  });
+
   it('leaves ordinary text of every script and emoji alone', () => {
     const text = 'Grüße, 世界, עברית, हिन्दी, 👩‍👩‍👧 — “ok”';
     expect(escapeText(text)).toBe(text);

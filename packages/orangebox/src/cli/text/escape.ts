@@ -25,8 +25,18 @@ export function escapeLine(text: string): string {
 
 /** JSON text in which no character can steer a terminal; parses to the same value. */
 export function safeJson(value: unknown, indent?: number): string {
-  const text = JSON.stringify(value, undefined, indent) ?? 'null';
+  const text = jsonOf(value, indent) ?? 'null';
   return text.replace(UNSAFE, (char) => (char === '\n' ? char : utf16Escapes(char)));
+}
+
+/** What a recording gives may nest deeper than `JSON.stringify` can follow. */
+function jsonOf(value: unknown, indent: number | undefined): string | undefined {
+  try {
+    return JSON.stringify(value, undefined, indent);
+  } catch (error) {
+    if (error instanceof RangeError) return '"(nested too deep to show)"';
+    throw error;
+  }
 }
 
 function visible(char: string): string {
