@@ -1,6 +1,6 @@
 /** What differs between a terminal and a pipe: colour, tables, next commands, questions. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -140,6 +140,17 @@ describe('purge with --yes', () => {
 });
 
 describe('doctor', () => {
+  it('follows no link out of the directory', () => {
+    const [place, elsewhere] = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'obx-cli-doctor-'))) as [string, string];
+    for (const name of ['a', 'b']) writeFileSync(join(elsewhere, name), 'open to all', { mode: 0o644 });
+    mkdirSync(join(place, 'objects'), { mode: 0o700 });
+    symlinkSync(elsewhere, join(place, 'objects', 'v1'));
+    writeFileSync(join(place, '.gitignore'), '*');
+    const { stdout } = cli(['doctor', '--json', '--dir', place], { cwd: place });
+    expect(stdout).toContain('only you can read it; git leaves it out');
+    for (const path of [place, elsewhere]) rmSync(path, { recursive: true });
+  });
+
   it('finds nothing wrong with a good recording', () => {
     const { stdout, code } = cli(['doctor'], { cwd });
     expect(stdout).toMatch(/✓ lost +no promised snapshot is missing/);

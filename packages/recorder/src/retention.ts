@@ -56,6 +56,8 @@ function listSegments(root: string, fs: SegmentFs): Found[] {
   const found: Found[] = [];
   const base = join(root, SEGMENTS_DIRECTORY);
   for (const date of namesIn(base, fs)) {
+    // What a link points to is not ours to remove.
+    if (!isDirectory(join(base, date), fs)) continue;
     for (const name of namesIn(join(base, date), fs)) {
       const id = parseSegmentFileName(name);
       if (!id) continue;
@@ -69,6 +71,14 @@ function listSegments(root: string, fs: SegmentFs): Found[] {
     }
   }
   return found;
+}
+
+function isDirectory(path: string, fs: SegmentFs): boolean {
+  try {
+    return fs.lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function namesIn(path: string, fs: SegmentFs): string[] {

@@ -214,6 +214,19 @@ describe('bounds of the disk', () => {
     for (const state of states) expect(state).toEqual(['segmentEnd', 'clean']);
   });
 
+  it('removes nothing behind a link', () => {
+    const [dir, elsewhere] = [join(temporary(), 'box'), temporary()];
+    mkdirSync(join(dir, 'segments'), { recursive: true, mode: 0o700 });
+    symlinkSync(elsewhere, join(dir, 'segments', '2020-01-01'));
+    const id = { host: segmentHost(hostname()), threadId: 0, startUnixMs: 1, n: 0, pid: 4_000_000 };
+    const linked = join(elsewhere, segmentFileName(id));
+    writeFileSync(linked, new Uint8Array(2_000_000));
+    const box = start({ ORANGEBOX_DIR: dir, ORANGEBOX_DIR_BYTES: '1MiB' });
+    play(box.recorder);
+    box.recorder.flushSync('process_exit');
+    expect(statSync(linked).size).toBe(2_000_000);
+  });
+
   it('removes the oldest closed segments, its own and of dead processes, and counts them', () => {
     const dir = join(temporary(), 'box');
     const old = join(dir, 'segments', '2020-01-01');

@@ -1,4 +1,5 @@
 /** The directory itself: there, ours, private, with room. */
+import type { Dirent } from 'node:fs';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { directorySize } from '../directory-size.ts';
@@ -29,14 +30,15 @@ async function checkPermissions(dir: string): Promise<Check> {
   if (mine === undefined) return { name, result: 'ok', message: 'this system has no file modes to check' };
   const open: string[] = [];
   const foreign: string[] = [];
-  let names: string[] = [];
+  let entries: Dirent[] = [];
   try {
-    names = await readdir(dir, { recursive: true });
+    // With types, since without them links are followed.
+    entries = await readdir(dir, { recursive: true, withFileTypes: true });
   } catch (error) {
     const hint = `check who owns it: ls -ld ${dir}`;
     return { name, result: 'problem', message: `${dir} cannot be listed (${errnoOf(error) ?? 'unknown error'})`, hint };
   }
-  for (const path of [dir, ...names.map((n) => join(dir, n))]) {
+  for (const path of [dir, ...entries.map((entry) => join(entry.parentPath, entry.name))]) {
     const facts = await lstat(path).catch(() => undefined);
     if (facts === undefined || path.endsWith('.gitignore')) continue;
     if (facts.uid !== mine) foreign.push(path);
@@ -61,7 +63,7 @@ async function checkPermissions(dir: string): Promise<Check> {
       hint,
     };
   }
-  const ignored = names.includes('.gitignore');
+  const ignored = entries.some((entry) => entry.name === '.gitignore' && entry.parentPath === dir);
   if (!ignored) {
     return {
       name,
