@@ -17,9 +17,10 @@ export async function startServer() {
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     /** Settles when the next held request was answered in part. */
-    nextHeld: () => new Promise((resolve) => {
-      held = resolve;
-    }),
+    nextHeld: () =>
+      new Promise((resolve) => {
+        held = resolve;
+      }),
     close() {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(resolve));

@@ -7,7 +7,7 @@ function read(env: Record<string, string>): { config: RecorderConfig; warnings: 
     config: readConfig(
       env,
       (variable) => warnings.push(variable),
-      () => '/work',
+      () => '/srv',
     ),
     warnings,
   };
@@ -18,7 +18,7 @@ describe('the mode', () => {
     [
       'is local without an endpoint',
       {},
-      { mode: 'local', keepsBodies: true, keepsFiles: true, dir: '/work/.orangebox' },
+      { mode: 'local', keepsBodies: true, keepsFiles: true, dir: '/srv/.orangebox' },
     ],
     [
       'is split with a payload endpoint',
@@ -33,7 +33,7 @@ describe('the mode', () => {
     [
       'is local again where a directory is named',
       { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://otel.example.test', ORANGEBOX_DIR: 'box' },
-      { mode: 'local', keepsBodies: true, keepsFiles: true, dir: '/work/box' },
+      { mode: 'local', keepsBodies: true, keepsFiles: true, dir: '/srv/box' },
     ],
     [
       'is local where spans are switched off anyway',

@@ -152,7 +152,7 @@ describe('environment variables', () => {
     }
     for (const name of ['PATH', 'PWD', 'OLDPWD', 'HOME', 'NODE_OPTIONS'])
       expect(isSecretEnvName(name), name).toBe(false);
-    expect(secretsOfEnvironment({ A_KEY: 'long-enough-1', B_KEY: 'short', HOME: '/home/someone/x' })).toEqual([
+    expect(secretsOfEnvironment({ A_KEY: 'long-enough-1', B_KEY: 'short', HOME: '/users/someone/x' })).toEqual([
       { name: 'env.A_KEY', value: 'long-enough-1' },
     ]);
   });
