@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fromBase64, fromBase64Portable, toBase64, toBase64Portable } from './bytes.ts';
+import { charPerByte, fromBase64, fromBase64Portable, toBase64, toBase64Portable } from './bytes.ts';
 
 it('makes the same base64 with and without the platform, and takes the same', () => {
   for (let size = 0; size < 70; size++) {
@@ -28,4 +28,11 @@ it('makes the same base64 with and without the platform, and takes the same', ()
   ];
   for (const text of wrong)
     expect([text, fromBase64(text), fromBase64Portable(text)]).toEqual([text, undefined, undefined]);
+});
+
+it('gives every byte one character', () => {
+  const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
+  const text = charPerByte(bytes);
+  expect(text).toHaveLength(256);
+  expect(text.slice(0, 128)).toBe(String.fromCharCode(...bytes.subarray(0, 128)));
 });

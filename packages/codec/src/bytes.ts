@@ -44,7 +44,7 @@ const VALUE = new Uint8Array(128).fill(255);
 for (const [value, code] of ALPHABET.entries()) VALUE[code] = value;
 
 interface NativeBytes extends Uint8Array {
-  toString(encoding?: 'base64'): string;
+  toString(encoding?: 'base64' | 'latin1'): string;
 }
 
 /** Node's Buffer, if this is Node. */
@@ -56,6 +56,12 @@ const NATIVE = (
     };
   }
 ).Buffer;
+
+/** A string of one character per byte, so that positions are kept; ASCII is ASCII, the rest does not count. */
+export function charPerByte(bytes: Uint8Array): string {
+  if (NATIVE) return NATIVE.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  return LATIN1_DECODER.decode(bytes);
+}
 
 /** Standard base64 with padding (RFC 4648 §4). */
 export function toBase64(bytes: Uint8Array): string {

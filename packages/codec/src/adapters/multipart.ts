@@ -1,5 +1,6 @@
 /** Text fields of `multipart/form-data` bodies: uploads name their model in one. */
 import type { JsonObject } from '@orangebox/schema';
+import { charPerByte } from '../bytes.ts';
 import { setMember } from './json.ts';
 
 /** Fields longer than this are files or prompts that belong to the raw view. */
@@ -14,8 +15,8 @@ export function parseMultipartFields(bytes: Uint8Array, contentType: string): Js
   const found = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
   const boundary = found?.[1] ?? found?.[2];
   if (!boundary) return undefined;
-  // One character per byte keeps positions, and binary parts cost no decoding error.
-  const text = new TextDecoder('latin1').decode(bytes);
+  // Positions are those of the bytes, and binary parts cost no decoding error.
+  const text = charPerByte(bytes);
   const mark = `--${boundary}`;
   const fields: JsonObject = {};
   let at = text.indexOf(mark);
