@@ -6,25 +6,32 @@ import { timeToFirstChunkNano } from './otel/span-content.ts';
 /** What a list shows of a call without opening its bodies. */
 export function callSummary(exchanges: readonly Exchange[], time: TimeSpan, views: Described | undefined): CallSummary {
   const last = exchanges.at(-1);
-  const usage = views?.response.usage;
   const firstChunk = timeToFirstChunkNano({ time, exchanges: [...exchanges] });
-  return {
-    ...(views ? { operation: views.call.operation, provider: views.call.provider, api: views.call.api } : {}),
-    ...defined({
-      model: views?.call.requestModel ?? views?.response.model,
-      status: last?.response?.status,
-      inputTokens: usage?.inputTokens,
-      outputTokens: usage?.outputTokens,
-      timeToFirstChunkNano: firstChunk === undefined ? undefined : String(firstChunk),
-    }),
+  const summary: CallSummary = {
     ending: last?.ending ?? 'process_died',
     attempts: exchanges.length,
     stream: views?.call.stream ?? false,
-    ...(views && views.response.toolCalls.length > 0
-      ? { toolCalls: views.response.toolCalls.map(({ id, name }) => ({ ...(id === undefined ? {} : { id }), name })) }
-      : {}),
-    ...(views && views.response.finishReasons.length > 0 ? { finishReasons: views.response.finishReasons } : {}),
   };
+  const status = last?.response?.status;
+  if (status !== undefined) summary.status = status;
+  if (firstChunk !== undefined) summary.timeToFirstChunkNano = String(firstChunk);
+  if (views) addViews(summary, views);
+  return summary;
+}
+
+function addViews(summary: CallSummary, { call, response }: Described): void {
+  summary.operation = call.operation;
+  summary.provider = call.provider;
+  summary.api = call.api;
+  const model = call.requestModel ?? response.model;
+  if (model !== undefined) summary.model = model;
+  const { inputTokens, outputTokens } = response.usage ?? {};
+  if (inputTokens !== undefined) summary.inputTokens = inputTokens;
+  if (outputTokens !== undefined) summary.outputTokens = outputTokens;
+  if (response.toolCalls.length > 0) {
+    summary.toolCalls = response.toolCalls.map(({ id, name }) => (id === undefined ? { name } : { id, name }));
+  }
+  if (response.finishReasons.length > 0) summary.finishReasons = response.finishReasons;
 }
 
 /** The error of the call: that of its last attempt, its status, or one told within the answer. */
@@ -48,10 +55,4 @@ export function callError(last: ExchangeRecords, views: Described | undefined): 
     ...(told.code === undefined ? {} : { code: told.code }),
     message: told.message,
   };
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function defined<T extends object>(members: T): Defined<T> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

@@ -75,14 +75,15 @@ export function callSpanFacts(input: CallContentInput, options: SpanContentOptio
   const { snapshot, views, nested } = input;
   const last = snapshot.exchanges.at(-1);
   const failure = failureOf(snapshot, last, views?.response);
-  const attributes: SpanAttributes = {
-    ...orangeboxAttributes(input),
-    ...(last ? { [HTTP_ATTR.requestMethod]: last.request.method, ...serverAttributes(last.request.url) } : {}),
-    ...(last?.response ? { [HTTP_ATTR.responseStatusCode]: last.response.status } : {}),
-    ...(failure ? { [HTTP_ATTR.errorType]: failure.type } : {}),
-    ...(snapshot.session ? { [GEN_AI.conversationId]: snapshot.session.id } : {}),
-    ...agentAttributes(snapshot),
-  };
+  const attributes = orangeboxAttributes(input);
+  if (last) {
+    attributes[HTTP_ATTR.requestMethod] = last.request.method;
+    Object.assign(attributes, serverAttributes(last.request.url));
+    if (last.response) attributes[HTTP_ATTR.responseStatusCode] = last.response.status;
+  }
+  if (failure) attributes[HTTP_ATTR.errorType] = failure.type;
+  if (snapshot.session) attributes[GEN_AI.conversationId] = snapshot.session.id;
+  Object.assign(attributes, agentAttributes(snapshot));
   if (views) {
     Object.assign(attributes, genAiAttributes(views, { names: options.names, nested }));
     const firstChunkNano = views.call.stream ? timeToFirstChunkNano(snapshot) : undefined;
@@ -227,16 +228,18 @@ function callSpanName(call: CallView | undefined, last: Exchange | undefined): s
 function orangeboxAttributes(input: { snapshot: Snapshot; key?: string; sizeBytes: number }): SpanAttributes {
   const { snapshot, key, sizeBytes } = input;
   const { session, fidelity } = snapshot;
-  return {
-    ...(key === undefined ? {} : { [ATTR.snapshotKey]: key }),
-    [ATTR.snapshotDigest]: snapshot.digest,
-    [ATTR.snapshotSize]: sizeBytes,
-    [ATTR.snapshotFidelity]: fidelity.level,
-    ...(fidelity.level === 'partial' ? { [ATTR.snapshotFidelityReason]: fidelity.reason } : {}),
-    ...(session
-      ? { [ATTR.sessionId]: session.id, [ATTR.sessionSeq]: session.seq, [ATTR.sessionBasis]: session.basis }
-      : {}),
-  };
+  const attributes: SpanAttributes = {};
+  if (key !== undefined) attributes[ATTR.snapshotKey] = key;
+  attributes[ATTR.snapshotDigest] = snapshot.digest;
+  attributes[ATTR.snapshotSize] = sizeBytes;
+  attributes[ATTR.snapshotFidelity] = fidelity.level;
+  if (fidelity.level === 'partial') attributes[ATTR.snapshotFidelityReason] = fidelity.reason;
+  if (session) {
+    attributes[ATTR.sessionId] = session.id;
+    attributes[ATTR.sessionSeq] = session.seq;
+    attributes[ATTR.sessionBasis] = session.basis;
+  }
+  return attributes;
 }
 
 /** The innermost agent around the call. */
