@@ -1,6 +1,5 @@
 /** Must not fail quietly: 200 planted secrets, and none of them in anything that Orangebox writes, sends or prints. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import { decodeSegment, SECRET_TOKEN_PATTERN } from '@orangebox/codec';
 import { rehydrate } from '@orangebox/replay';
 import { openStore } from '@orangebox/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Finished, finished } from './helpers/finished.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './helpers/otlp-receiver.mjs';
 import { makePlacements, type Placement, REDACT_PATTERN, tracesOf } from './secrets/placements.mjs';
 import { startSecretsServer } from './secrets/server.mjs';
@@ -23,23 +23,12 @@ const dir = join(work, 'recordings');
 const receivedFile = join(work, 'received.json');
 const placements = makePlacements();
 let receiver: OtlpReceiver;
-let program: Run;
+let program: Finished;
 const outputs = new Map<string, Buffer>();
 
-interface Run {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-async function run(args: string[], env: Record<string, string | undefined>): Promise<Run> {
+function run(args: string[], env: Record<string, string | undefined>): Promise<Finished> {
   const child = spawn(process.execPath, args, { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stdout, stderr };
+  return finished(child);
 }
 
 /** Every file below the recordings, and beside it every body that the frames give when they are decoded. */

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'tsdown';
+import { finished } from '../helpers/finished.ts';
 import { inRepository } from '../helpers/repository.ts';
 
 /** One exchange as `preload.ts` wrote it. */
@@ -89,19 +90,8 @@ export async function runProgram(file: string, options: RunOptions = {}): Promis
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     options.onSpawn?.(child);
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    const [code, signal] = await new Promise<[number | null, string | null]>((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', (c, s) => resolve([c, s]));
-    });
-    return { stdout, stderr, code, signal, exchanges: readSinks(directory) };
+    const ended = await finished(child);
+    return { ...ended, exchanges: readSinks(directory) };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -8,6 +8,7 @@ import { crc32 } from 'node:zlib';
 import { collectRecords, decodeSegment } from '@orangebox/codec';
 import type { CallEndRecord, SegmentRecord } from '@orangebox/schema';
 import { type ReceivedSpan, startOtlpReceiver } from '../helpers/otlp-receiver.mjs';
+import { finished } from '../helpers/finished.ts';
 import { inRepository } from '../helpers/repository.ts';
 
 /** How the preload gets into a program. */
@@ -89,19 +90,8 @@ export async function runProgram(options: ProgramOptions): Promise<ProgramRun> {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    const [code, signal] = await new Promise<[number | null, string | null]>((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', (c, s) => resolve([c, s]));
-    });
-    return { stdout, stderr, code, signal, ...readRecording(directory), spans: receiver?.metadataSpans() ?? [] };
+    const ended = await finished(child);
+    return { ...ended, ...readRecording(directory), spans: receiver?.metadataSpans() ?? [] };
   } finally {
     await receiver?.close();
     rmSync(directory, { recursive: true, force: true });

@@ -1,11 +1,11 @@
 /** Disks that cannot be written to: the program is as before, nothing is promised, and it is said once. */
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@orangebox/store';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Finished, finished } from '../helpers/finished.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../helpers/otlp-receiver.mjs';
 import { inRepository } from '../helpers/repository.ts';
 import { registerFile } from '../preload/harness.ts';
@@ -15,10 +15,7 @@ const mounted: string[] = [];
 let receiver: OtlpReceiver;
 let bare: Ran;
 
-interface Ran {
-  code: number | null;
-  stdout: string;
-  stderr: string;
+interface Ran extends Finished {
   spans: ReceivedSpan[];
 }
 
@@ -32,12 +29,8 @@ async function run(preload: boolean, dir: string): Promise<Ran> {
     ORANGEBOX_EXIT_FLUSH_MS: '10000',
   };
   const child = spawn(process.execPath, args, { cwd: base, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stdout, stderr, spans: receiver.metadataSpans().slice(already) };
+  const ended = await finished(child);
+  return { ...ended, spans: receiver.metadataSpans().slice(already) };
 }
 
 /** A file system of its own, mounted at a new directory; undefined where that is not allowed. */
