@@ -116,11 +116,11 @@ check(
 );
 const same = exchanges.filter((exchange, i) => {
   const { body, sent } = provider.requests[i] ?? { body: Buffer.alloc(0), sent: Buffer.alloc(0) };
-  return (
-    Buffer.from(decodeBody(exchange.request.body)).equals(body) &&
-    exchange.response !== undefined &&
-    Buffer.from(decodeBody(exchange.response.body)).equals(sent)
-  );
+  if (exchange.response === undefined || !Buffer.from(decodeBody(exchange.request.body)).equals(body)) return false;
+  const recorded = Buffer.from(decodeBody(exchange.response.body));
+  // The SDK lets go of an answer that it will retry: of that one, what came until then is on record.
+  const came = exchange.ending === 'caller_stopped_reading' ? sent.subarray(0, recorded.length) : sent;
+  return recorded.equals(came);
 });
 check(
   `bytes on record equal to those the provider got and sent: ${same.length} of ${exchanges.length} exchanges`,
