@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** Directories under `packages/`, in dependency order. */
-export const packageNames = ['schema', 'codec', 'recorder', 'store', 'instrument', 'replay', 'orangebox'];
+export const packageNames = ['schema', 'codec', 'recorder', 'store', 'instrument', 'replay', 'server', 'orangebox'];
 
 /** Packages whose sources are part of `register.cjs`. */
 const inlined = ['schema', 'codec', 'instrument'];

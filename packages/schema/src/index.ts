@@ -89,3 +89,13 @@ export {
   type Usage,
 } from './snapshot.ts';
 export { SNAPSHOT_DEFS, SNAPSHOT_JSON_SCHEMA } from './snapshot-schema.ts';
+
+export {
+  INDEX_PREFIX,
+  type IndexObjectId,
+  type IndexRow,
+  indexMinute,
+  indexObjectName,
+  parseIndexObjectName,
+  QUARANTINE_PREFIX,
+} from './index-objects.ts';

@@ -8,7 +8,6 @@ export type {
   StoredEntry,
   StoredStatus,
   StoreProblem,
-  TraceSource,
 } from './store.ts';
 
 // Stores
@@ -41,3 +40,9 @@ export { sha256 } from './hash.ts';
 
 // What later snapshots tell
 export { joinLater, type LaterFacts } from './join-later.ts';
+
+// Objects of a store elsewhere
+export type { BucketListOptions, BucketObject, BucketWriteOptions, ObjectBucket } from './objects/bucket.ts';
+
+// Trace backends
+export type { SourceSpan, SpanAttribute, SpanQuery, TraceSource } from './sources/trace-source.ts';

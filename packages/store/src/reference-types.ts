@@ -1,5 +1,5 @@
 /** What a reference that a person typed stands for. */
-import type { SnapshotStore, StoredEntry, TraceSource } from './store.ts';
+import type { SnapshotStore, StoredEntry } from './store.ts';
 
 /** A reference, resolved. */
 export interface ResolvedReference {
@@ -14,8 +14,6 @@ export interface ResolvedReference {
 /** Where references are looked up. */
 export interface ReferenceOptions {
   store: SnapshotStore;
-  /** Knows keys that the store does not list. */
-  source?: TraceSource;
   /** Directory that relative file names start from; the working directory by default. */
   cwd?: string;
 }

@@ -16,6 +16,8 @@ import type {
 export type StoredStatus =
   /** The snapshot can be loaded. */
   | 'stored'
+  /** A span promises it; whether it has arrived in the store is known when it is loaded. */
+  | 'promised'
   /** The call is running in a live process; a load gives what is on record so far. */
   | 'open'
   /** A key was promised, but the bytes are gone (bounds, damage, deletion). */
@@ -101,7 +103,7 @@ export interface DeleteResult {
 
 /** A place that keeps snapshots. Methods reject with `OrangeboxError`. */
 export interface SnapshotStore {
-  readonly kind: 'segments' | 'directory' | 'memory';
+  readonly kind: 'segments' | 'directory' | 'memory' | 'bucket' | 'source';
   /** Where it is, for messages. */
   readonly location: string;
   /** The snapshot of a key, digest verified; undefined when the store has none. */
@@ -125,11 +127,4 @@ export interface StoreProblem {
   message: string;
   hint?: string;
   location: string;
-}
-
-/** A place that knows spans and the keys they promise (local records; Jaeger, Tempo). */
-export interface TraceSource {
-  readonly kind: string;
-  /** Keys promised by the spans of a trace, or by one span of it. */
-  promisedKeys(trace: { traceId: string; spanId?: string }): Promise<string[]>;
 }

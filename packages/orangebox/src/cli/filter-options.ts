@@ -50,6 +50,7 @@ const STATES: { readonly [state in Ending | StoredStatus]: true } = {
   upgraded: true,
   error: true,
   stored: true,
+  promised: true,
   open: true,
   lost: true,
   not_kept: true,

@@ -1,0 +1,2 @@
+/** Public names of @orangebox/server. */
+export {};
