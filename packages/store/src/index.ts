@@ -29,6 +29,15 @@ export { findSessionId, resolveOne, resolveReference } from './references.ts';
 export { type KeyObjects, readObjects } from './objects/object-reader.ts';
 export { decodePayload, encodePayload, SNAPSHOT_MAX_BYTES } from './objects/payload.ts';
 export { type EnvelopePart, readEnvelopes } from './objects/envelope.ts';
+export type { Attributes, AttributeValue } from './objects/otlp-wire.ts';
+export {
+  addEvent,
+  type PayloadEvent,
+  payloadEvent,
+  readTraceRequest,
+  type TraceRequest,
+  type TraceRequestLimits,
+} from './objects/trace-request.ts';
 export { parseSnapshot, verifySnapshot } from './snapshot-shape.ts';
 
 // How an entry went

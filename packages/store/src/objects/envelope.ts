@@ -3,8 +3,9 @@
  * length. Of them only what carries snapshots is read: resource attribute, event name and event attributes.
  * https://github.com/open-telemetry/opentelemetry-proto
  */
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { WireType } from '@bufbuild/protobuf/wire';
 import { ATTR, PAYLOAD } from '@orangebox/schema';
+import { type Attributes, eachField, eachMessage, readAttributes, textOf } from './otlp-wire.ts';
 
 /** One part of a payload as an envelope carries it. */
 export interface EnvelopePart {
@@ -18,8 +19,6 @@ export interface EnvelopePart {
   /** Hex SHA-256 of this part. */
   partSha256?: string;
 }
-
-type Attributes = Map<string, string | number | Uint8Array>;
 
 /** The payload parts in an object. What cannot be read gives none; a frame cut at the end is passed over. */
 export function readEnvelopes(bytes: Uint8Array): EnvelopePart[] {
@@ -67,7 +66,7 @@ function readResourceSpans(bytes: Uint8Array, parts: EnvelopePart[]): void {
 function readSpan(bytes: Uint8Array, resource: Attributes, parts: EnvelopePart[]): void {
   const attributes: Attributes = new Map();
   readAttributes(bytes, 9, attributes);
-  const key = text(resource.get(ATTR.snapshotKey)) ?? text(attributes.get(ATTR.snapshotKey));
+  const key = textOf(resource.get(ATTR.snapshotKey)) ?? textOf(attributes.get(ATTR.snapshotKey));
   if (key === undefined) return;
   eachMessage(bytes, 11, (event) => {
     let name = '';
@@ -80,13 +79,13 @@ function readSpan(bytes: Uint8Array, resource: Attributes, parts: EnvelopePart[]
     readAttributes(event, 3, own);
     const body = bodyBytes(own.get(PAYLOAD.body));
     if (!body) return;
-    const partSha256 = text(own.get(PAYLOAD.partSha256));
+    const partSha256 = textOf(own.get(PAYLOAD.partSha256));
     parts.push({
       key,
       bytes: body,
       index: integer(own.get(PAYLOAD.partIndex)) ?? 0,
       count: integer(own.get(PAYLOAD.partCount)) ?? 1,
-      payloadSha256: text(own.get(PAYLOAD.payloadSha256)) ?? '',
+      payloadSha256: textOf(own.get(PAYLOAD.payloadSha256)) ?? '',
       ...(partSha256 === undefined ? {} : { partSha256 }),
     });
   });
@@ -98,50 +97,6 @@ function bodyBytes(value: string | number | Uint8Array | undefined): Uint8Array 
   return typeof value === 'string' ? Buffer.from(value, 'base64') : undefined;
 }
 
-function text(value: string | number | Uint8Array | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
 function integer(value: string | number | Uint8Array | undefined): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-/** `KeyValue` messages in a repeated field. Strings, integers and bytes are kept, other values are not needed. */
-function readAttributes(bytes: Uint8Array, field: number, into: Attributes): void {
-  eachMessage(bytes, field, (keyValue) => {
-    let key = '';
-    let value: string | number | Uint8Array | undefined;
-    eachField(keyValue, (number, type, reader) => {
-      if (number === 1 && type === WireType.LengthDelimited) key = reader.string();
-      else if (number === 2 && type === WireType.LengthDelimited) value = readAnyValue(reader.bytes());
-      else reader.skip(type, number);
-    });
-    if (key !== '' && value !== undefined) into.set(key, value);
-  });
-}
-
-function readAnyValue(bytes: Uint8Array): string | number | Uint8Array | undefined {
-  let value: string | number | Uint8Array | undefined;
-  eachField(bytes, (number, type, reader) => {
-    if (number === 1 && type === WireType.LengthDelimited) value = reader.string();
-    else if (number === 3 && type === WireType.Varint) value = Number(reader.int64());
-    else if (number === 7 && type === WireType.LengthDelimited) value = reader.bytes();
-    else reader.skip(type, number);
-  });
-  return value;
-}
-
-function eachMessage(bytes: Uint8Array, field: number, visit: (message: Uint8Array) => void): void {
-  eachField(bytes, (number, type, reader) => {
-    if (number === field && type === WireType.LengthDelimited) visit(reader.bytes());
-    else reader.skip(type, number);
-  });
-}
-
-function eachField(bytes: Uint8Array, visit: (field: number, type: WireType, reader: BinaryReader) => void): void {
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    visit(field, type, reader);
-  }
 }
