@@ -52,6 +52,11 @@ export { joinLater, type LaterFacts } from './join-later.ts';
 
 // Objects of a store elsewhere
 export type { BucketListOptions, BucketObject, BucketWriteOptions, ObjectBucket } from './objects/bucket.ts';
+export { createDirectoryBucket } from './objects/directory-bucket.ts';
+export { createMemoryBucket } from './objects/memory-bucket.ts';
+export { openBucket, type OpenBucketOptions } from './objects/open-bucket.ts';
+export { createS3Bucket } from './objects/s3-bucket.ts';
+export type { S3BucketOptions, S3Checksum, S3Credentials } from './objects/s3-client.ts';
 
 // Trace backends
 export type { SourceSpan, SpanAttribute, SpanQuery, TraceSource } from './sources/trace-source.ts';

@@ -110,7 +110,7 @@ export async function replaceFile(path: string, write: (file: FileHandle) => Pro
 }
 
 /** Makes a rename in the directory durable, where the platform can. */
-async function syncDirectory(path: string): Promise<void> {
+export async function syncDirectory(path: string): Promise<void> {
   try {
     const directory = await open(path, 'r');
     try {

@@ -1,0 +1,104 @@
+import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { bucketContract } from '../testing/bucket-suite.ts';
+import { temporaryDirectory } from '../testing/write-segments.ts';
+import { createDirectoryBucket } from './directory-bucket.ts';
+import { createMemoryBucket } from './memory-bucket.ts';
+import { openBucket, s3OptionsOf } from './open-bucket.ts';
+import { createS3Bucket } from './s3-bucket.ts';
+
+describe('a bucket in memory', () => {
+  bucketContract(async () => ({ bucket: createMemoryBucket(), remove: () => {} }));
+});
+
+describe('a directory as a bucket', () => {
+  bucketContract(async () => {
+    const { path, remove } = temporaryDirectory();
+    return { bucket: createDirectoryBucket(join(path, 'tree')), remove };
+  });
+
+  it('keeps files private, leaves no half ones and follows no link', async () => {
+    const { path, remove } = temporaryDirectory();
+    try {
+      const base = join(path, 'tree');
+      const bucket = createDirectoryBucket(base);
+      await bucket.write('v1/x', Buffer.from('x'));
+      expect(statSync(base).mode & 0o777).toBe(0o700);
+      expect(statSync(join(base, 'v1/x')).mode & 0o777).toBe(0o600);
+      writeFileSync(join(base, 'v1/.tmp-123'), 'half');
+      writeFileSync(join(path, 'secret'), 'secret');
+      symlinkSync(join(path, 'secret'), join(base, 'v1/link'));
+      mkdirSync(join(path, 'other'));
+      writeFileSync(join(path, 'other/y'), 'y');
+      symlinkSync(join(path, 'other'), join(base, 'v1/folder'));
+      const found: string[] = [];
+      for await (const object of bucket.list('')) found.push(object.name);
+      expect(found).toEqual(['v1/x']);
+      expect(await bucket.read('v1/link', 100)).toBeUndefined();
+      expect(await bucket.stat('v1/link')).toBeUndefined();
+      await bucket.delete(['v1/x', 'v1/link']);
+      expect(readdirSync(path).sort()).toEqual(['other', 'secret', 'tree']);
+    } finally {
+      remove();
+    }
+  });
+
+  it('says that it cannot be used when a file stands in its place', async () => {
+    const { path, remove } = temporaryDirectory();
+    try {
+      writeFileSync(join(path, 'file'), '');
+      await expect(createDirectoryBucket(join(path, 'file')).check()).rejects.toMatchObject({
+        code: expect.stringMatching(/^OBX_STORE_(NOT_FOUND|FAILED)$/),
+      });
+    } finally {
+      remove();
+    }
+  });
+});
+
+describe('opening a bucket', () => {
+  it('takes s3 URLs, paths and file URLs', () => {
+    expect(openBucket('s3://some-bucket//a/b/', { env: {} })).toMatchObject({
+      kind: 's3',
+      location: 's3://some-bucket/a/b',
+    });
+    expect(openBucket('S3://some-bucket', { env: {} }).location).toBe('s3://some-bucket');
+    expect(openBucket('rec', { env: {}, cwd: '/srv' })).toMatchObject({ kind: 'directory', location: '/srv/rec' });
+    expect(openBucket('file:///srv/a%20b', { env: {} }).location).toBe('/srv/a b');
+  });
+
+  it('refuses what is no bucket, and repeats no credentials', () => {
+    for (const url of ['s3://', 's3://a', 's3://bucket/../x', 's3://bu cket', 's3://bucket/ü', 's3:bucket']) {
+      expect(() => openBucket(url, { env: {} }), url).toThrow(expect.objectContaining({ code: 'OBX_STORE_URL' }));
+    }
+    for (const make of [
+      () => openBucket('s3://AKIDKEY:hunter2@bucket', { env: {} }),
+      () => openBucket('s3://bucket', { env: { AWS_ENDPOINT_URL_S3: 'http://AKIDKEY:hunter2@127.0.0.1:1' } }),
+      () => createS3Bucket({ url: 's3://bucket', endpoint: 'ftp://AKIDKEY:hunter2@127.0.0.1' }),
+    ]) {
+      expect(make).toThrow(expect.objectContaining({ code: 'OBX_STORE_URL' }));
+      expect(make).not.toThrow(/AKIDKEY|hunter2/);
+    }
+  });
+
+  it('finds the settings by the names that the AWS tools read', () => {
+    expect(
+      s3OptionsOf({
+        AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+        AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:2',
+        AWS_DEFAULT_REGION: 'eu-west-1',
+        AWS_ACCESS_KEY_ID: 'id',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+        AWS_SESSION_TOKEN: '',
+        AWS_REQUEST_CHECKSUM_CALCULATION: 'WHEN_REQUIRED',
+      }),
+    ).toEqual({
+      endpoint: 'http://127.0.0.1:2',
+      region: 'eu-west-1',
+      credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
+      checksum: 'when_required',
+    });
+    expect(s3OptionsOf({})).toEqual({});
+  });
+});
