@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const source = (path: string): string => fileURLToPath(new URL(`./packages/${path}`, import.meta.url));
 
 /** Tests run against the sources; only programs that a test spawns see the built packages. */
-const alias = [
+export const alias: { find: RegExp; replacement: string }[] = [
   { find: /^@orangebox\/([a-z]+)$/, replacement: source('$1/src/index.ts') },
   { find: /^orangebox$/, replacement: source('orangebox/src/index.ts') },
 ];

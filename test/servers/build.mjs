@@ -1,104 +1,147 @@
-// Builds the servers of the pipeline lane from the Go modules pinned beside this file, into `.cache/servers/<name>-<key>/<name>`.
-// The key is a digest of what the binary is made of, so a second run takes no time. `npm run servers:build [-- NAME...]`
-import { execFileSync, spawn } from 'node:child_process';
+// Makes the servers of the pipeline lane ready, in `.cache/servers/<name>-<key>/<name>`: built from the Go modules pinned beside
+// this file, Prometheus taken from a Debian package. The key is a digest of what a binary is made of, so a second run takes no
+// time; two runs at once build each server once. `npm run servers:build [-- NAME...]`
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findGo, runGo } from './go.mjs';
+import { withLock } from './lock.mjs';
+import { findPrometheus, unpackPrometheus } from './prometheus.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const root = process.env.ORANGEBOX_SERVERS_DIR ?? join(here, '../../.cache/servers');
+const cache = process.env.ORANGEBOX_SERVERS_DIR ?? join(here, '../../.cache/servers');
+const BUILD = ['build', '-mod=readonly', '-trimpath', '-ldflags', '-s -w', '-o', '{output}'];
 
-/** How each server is made. `files` decide the cache key with the Go version and the flags. */
-const servers = {
+/** How each is built: commands of `go`, each in a folder below the one that `files` are copied to. All of it is in the key. */
+const recipes = {
   otelcol: {
     files: ['go.mod', 'go.sum', 'builder-config.yaml'],
-    async build(folder, output) {
-      // The builder writes the sources; the pinned module files then decide the versions, down to the last indirect one.
-      const builder = 'go.opentelemetry.io/collector/cmd/builder@v0.161.0';
-      await go(folder, ['run', builder, '--config', 'builder-config.yaml', '--skip-compilation', '--skip-get-modules']);
-      for (const name of ['go.mod', 'go.sum']) cpSync(join(folder, name), join(folder, 'otelcol-ocb', name));
-      await go(join(folder, 'otelcol-ocb'), ['build', '-mod=readonly', ...flags, '-o', output, '.']);
-    },
+    // The builder writes the sources; the pinned module files then decide the versions, down to the last indirect one.
+    steps: [
+      {
+        folder: '.',
+        go: [
+          'run',
+          'go.opentelemetry.io/collector/cmd/builder@v0.161.0',
+          '--config',
+          'builder-config.yaml',
+          '--skip-compilation',
+          '--skip-get-modules',
+        ],
+      },
+      { folder: 'otelcol-ocb', copy: ['go.mod', 'go.sum'], go: [...BUILD, '.'] },
+    ],
   },
   weed: {
     files: ['go.mod', 'go.sum'],
-    build: (folder, output) =>
-      go(folder, ['build', '-mod=readonly', ...flags, '-o', output, 'github.com/seaweedfs/seaweedfs/weed']),
+    steps: [{ folder: '.', go: [...BUILD, 'github.com/seaweedfs/seaweedfs/weed'] }],
   },
   jaeger: {
     files: ['go.mod', 'go.sum'],
-    build: (folder, output) =>
-      go(folder, ['build', '-mod=readonly', ...flags, '-o', output, 'github.com/jaegertracing/jaeger/cmd/jaeger']),
+    steps: [{ folder: '.', go: [...BUILD, 'github.com/jaegertracing/jaeger/cmd/jaeger'] }],
   },
 };
-const flags = ['-trimpath', '-ldflags', '-s -w'];
 
-function goCommand() {
-  for (const command of ['go', '/usr/local/go/bin/go', join(homedir(), 'go/bin/go')]) {
-    try {
-      return { command, version: execFileSync(command, ['version'], { encoding: 'utf8' }).trim() };
-    } catch {}
-  }
-  return undefined;
-}
-
-function go(cwd, args) {
-  return new Promise((resolve, reject) => {
-    const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off' };
-    const child = spawn(goCommand().command, args, { cwd, env, stdio: ['ignore', 'inherit', 'inherit'] });
-    child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`go ${args[0]} ended with ${code}`))));
-  });
-}
+/** All names that `npm run servers:build` knows. */
+export const serverNames = [...Object.keys(recipes), 'prometheus'];
 
 function cacheKey(name, goVersion) {
-  const hash = createHash('sha256').update(`${goVersion}\0${flags.join(' ')}\0${servers[name].build}`);
-  for (const file of servers[name].files) hash.update(`\0${file}\0`).update(readFileSync(join(here, name, file)));
+  const { files, steps } = recipes[name];
+  const hash = createHash('sha256').update(`${goVersion}\0${JSON.stringify(steps)}`);
+  for (const file of files) hash.update(`\0${file}\0`).update(readFileSync(join(here, name, file)));
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Where the binary of a server is (or would be), or undefined where no Go can build it. */
+/** Where the binary of a server is or would be; undefined where it cannot be made: no Go, or no package of Prometheus. */
 export function serverBinary(name) {
-  const found = goCommand();
-  return found && join(root, `${name}-${cacheKey(name, found.version)}`, name);
+  if (name === 'prometheus' || name === 'promtool') return findPrometheus(cache, name);
+  const go = findGo();
+  return go && join(cache, `${name}-${cacheKey(name, go.version)}`, name);
 }
 
-async function buildOne(name) {
-  const target = serverBinary(name);
-  if (existsSync(target)) return console.log(`${name}: there already (${megabytes(target)} MB)`);
-  const started = Date.now();
-  mkdirSync(root, { recursive: true });
-  const folder = mkdtempSync(join(root, `.${name}-`));
+async function build(name, target) {
+  for (const left of readdirSync(cache))
+    if (left.startsWith(`.${name}-`)) rmSync(join(cache, left), { recursive: true });
+  const folder = mkdtempSync(join(cache, `.${name}-`));
   try {
-    for (const file of servers[name].files) cpSync(join(here, name, file), join(folder, file));
+    for (const file of recipes[name].files) cpSync(join(here, name, file), join(folder, file));
     const output = join(folder, 'built', name);
-    await servers[name].build(folder, output);
-    rmSync(dirname(target), { recursive: true, force: true });
+    for (const step of recipes[name].steps) {
+      for (const file of step.copy ?? []) cpSync(join(folder, file), join(folder, step.folder, file));
+      await runGo(
+        join(folder, step.folder),
+        step.go.map((word) => (word === '{output}' ? output : word)),
+      );
+    }
     renameSync(dirname(output), dirname(target));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  console.log(`${name}: built in ${Math.round((Date.now() - started) / 1000)} s (${megabytes(target)} MB)`);
+}
+
+async function make(name) {
+  const there = () => {
+    const path = serverBinary(name);
+    return path !== undefined && existsSync(path) ? path : undefined;
+  };
+  if (there()) return console.log(`${name}: there already (${megabytes(there())} MB)`);
+  mkdirSync(cache, { recursive: true });
+  const started = Date.now();
+  await withLock(join(cache, `.lock-${name}`), `${name}: another run builds it, waiting`, async () => {
+    if (there()) return;
+    if (name === 'prometheus') await unpackPrometheus(cache);
+    else await build(name, serverBinary(name));
+  });
+  console.log(`${name}: ready after ${seconds(started)} s (${megabytes(there())} MB)`);
 }
 
 const megabytes = (file) => Math.round(statSync(file).size / 1e6);
+const seconds = (started) => ((Date.now() - started) / 1000).toFixed(1);
+
+async function main(names) {
+  const unknown = names.find((name) => !serverNames.includes(name));
+  if (unknown) return fail(2, `No server is called ${unknown}; there are ${serverNames.join(', ')}.`);
+  const needsGo = names.some((name) => name in recipes);
+  const go = findGo();
+  if (needsGo && !go) {
+    return fail(
+      3,
+      'servers:build needs Go on the PATH (https://go.dev/dl/): it builds the servers of the pipeline lane from source.',
+    );
+  }
+  const wanted = Math.max(...Object.keys(recipes).map(minorVersion));
+  if (needsGo && go.minor < wanted)
+    return fail(3, `servers:build needs Go 1.${wanted} or newer; this is ${go.version}.`);
+  const started = Date.now();
+  for (const name of names) {
+    try {
+      await make(name);
+    } catch (error) {
+      return fail(1, `${name}: ${error.message}`);
+    }
+  }
+  console.log(`servers:build took ${seconds(started)} s`);
+}
+
+/** The Go that a server's modules demand: the 26 of `go 1.26.2`. */
+const minorVersion = (name) => Number(/^go 1\.(\d+)/m.exec(readFileSync(join(here, name, 'go.mod'), 'utf8'))[1]);
+
+function fail(code, line) {
+  console.error(line);
+  process.exitCode = code;
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(servers);
-  const unknown = names.find((name) => !(name in servers));
-  if (unknown) {
-    console.error(`No server is called ${unknown}; there are ${Object.keys(servers).join(', ')}.`);
-    process.exit(2);
-  }
-  if (!goCommand()) {
-    console.error(
-      'servers:build needs Go 1.26 or newer on the PATH (https://go.dev/dl/); it builds the servers of the pipeline lane from source.',
-    );
-    process.exit(3);
-  }
-  const started = Date.now();
-  for (const name of names) await buildOne(name);
-  console.log(`servers:build took ${Math.round((Date.now() - started) / 1000)} s`);
+  await main(process.argv.length > 2 ? process.argv.slice(2) : serverNames);
 }
