@@ -1,0 +1,74 @@
+/**
+ * Lays out what the image holds: `node deploy/image.mjs DIRECTORY` writes `package.json` and `node_modules` with the packages of this
+ * repository and what they need to run, nothing else. Installs and builds before, unless both are done. Run by the Dockerfile; uses
+ * Node's own modules only.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
+
+function run(command, args) {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${error?.message ?? status}`);
+}
+
+/** Folders below `node_modules` that something besides development needs, as the lock says. */
+function runtimeFolders(lock) {
+  const needed = [];
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (!path.startsWith('node_modules/') || entry.dev === true || entry.devOptional === true) continue;
+    // Optional ones are of one platform each: only those that are installed here.
+    if (existsSync(join(root, path)))
+      needed.push({ path, source: entry.link ? entry.resolved : path, link: entry.link });
+  }
+  return needed;
+}
+
+/** A package of this repository: its manifest and what was built, as it would be published. */
+function copyPackage(source, target) {
+  mkdirSync(target, { recursive: true });
+  cpSync(join(root, source, 'package.json'), join(target, 'package.json'));
+  cpSync(join(root, source, 'dist'), join(target, 'dist'), {
+    recursive: true,
+    filter: (file) => !/\.d\.[cm]?ts$/.test(file),
+  });
+}
+
+function copyDependency(source, target) {
+  cpSync(join(root, source), target, {
+    recursive: true,
+    dereference: true,
+    // Nested folders have entries of their own in the lock; types and source maps are not run.
+    filter: (file) =>
+      !file.slice(root.length + source.length + 1).includes('node_modules') && !/\.(d\.[cm]?ts|map)$/.test(file),
+  });
+}
+
+/** Writes the tree and gives how many packages it has. */
+export function layOut(directory) {
+  const { version, license } = readJson(join(root, 'package.json'));
+  const folders = runtimeFolders(readJson(join(root, 'package-lock.json')));
+  for (const { path, source, link } of folders) {
+    if (link) copyPackage(source, join(directory, path));
+    else copyDependency(source, join(directory, path));
+  }
+  writeFileSync(
+    join(directory, 'package.json'),
+    `${JSON.stringify({ name: 'orangebox-image', version, private: true, license })}\n`,
+  );
+  return folders.length;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [directory] = process.argv.slice(2);
+  if (directory === undefined) throw new Error('usage: node deploy/image.mjs DIRECTORY');
+  if (!existsSync(join(root, 'node_modules'))) run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
+  if (!existsSync(join(root, 'packages/orangebox/dist/cli.mjs'))) run(process.execPath, ['scripts/build.mjs']);
+  mkdirSync(directory, { recursive: true });
+  console.log(`${layOut(directory)} packages laid out`);
+}
