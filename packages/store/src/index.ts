@@ -59,4 +59,28 @@ export { createS3Bucket } from './objects/s3-bucket.ts';
 export type { S3BucketOptions, S3Checksum, S3Credentials } from './objects/s3-client.ts';
 
 // Trace backends
-export type { SourceSpan, SpanAttribute, SpanQuery, TraceSource } from './sources/trace-source.ts';
+export type {
+  SourceOptions,
+  SourceSpan,
+  SpanAttribute,
+  SpanQuery,
+  SpanSearch,
+  TraceSource,
+} from './sources/trace-source.ts';
+export { createJaegerSource } from './sources/jaeger-source.ts';
+export { createLocalSource } from './sources/local-source.ts';
+export { createTempoSource } from './sources/tempo-source.ts';
+export { openTraceSource } from './sources/open-source.ts';
+export { createSourceStore } from './sources/source-store.ts';
+
+// Spans against objects
+export { auditBucket, type AuditOptions } from './audit/audit.ts';
+export { AUDIT_MARGIN_MS } from './audit/audit-range.ts';
+export {
+  AUDIT_FAULTS,
+  AUDIT_VERDICTS,
+  type AuditFinding,
+  type AuditReport,
+  type AuditVerdict,
+  CANARY_NAME,
+} from './audit/report.ts';
