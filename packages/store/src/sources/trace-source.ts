@@ -11,6 +11,10 @@ export interface SourceSpan {
   spanId: string;
   parentSpanId?: string;
   name: string;
+  kind?: 'internal' | 'server' | 'client' | 'producer' | 'consumer';
+  /** Name of the instrumentation scope, where the backend tells. */
+  scope?: string;
+  /** Jaeger's legacy API has microseconds. */
   startUnixNano: string;
   endUnixNano: string;
   status: 'unset' | 'ok' | 'error';
@@ -29,8 +33,32 @@ export interface SpanQuery {
   /** Equal attribute values, by attribute name. */
   attributes?: Readonly<Record<string, string>>;
   serviceName?: string;
-  /** Most traces to ask for (default 1,000 per service). */
+  /**
+   * Most traces to ask for, and then no more. By default 1,000 per request, and a window that holds more is asked for
+   * in parts.
+   */
   traceLimit?: number;
+}
+
+/** What a search gave. */
+export interface SpanSearch {
+  spans: SourceSpan[];
+  /** There are more: a limit of the backend, of the query or of this program cut it. */
+  truncated: boolean;
+}
+
+/** Where a trace backend is, and how it is asked. */
+export interface SourceOptions {
+  /** Base URL of the query API, base path included. User and password in it become basic authentication. */
+  url: string;
+  /** Sent with each request, to this origin only. */
+  headers?: Readonly<Record<string, string>>;
+  /** The platform's by default. */
+  fetch?: typeof fetch;
+  /** Milliseconds for one request with its answer (default 30,000). */
+  timeoutMs?: number;
+  /** Bytes of one answer (default 256 MiB). */
+  maxBytes?: number;
 }
 
 /** A trace backend. Methods reject with `OrangeboxError` `OBX_SOURCE_UNREACHABLE`, `OBX_SOURCE_DENIED`, `OBX_SOURCE_ANSWER`. */
@@ -41,5 +69,5 @@ export interface TraceSource {
   /** All spans of a trace; empty when the backend does not know it. */
   trace(traceId: string): Promise<SourceSpan[]>;
   /** Spans that Orangebox made (they have `orangebox.*` attributes) of the traces that match; `truncated` when the backend's limit cut it. */
-  search(query: SpanQuery): Promise<{ spans: SourceSpan[]; truncated: boolean }>;
+  search(query: SpanQuery): Promise<SpanSearch>;
 }
