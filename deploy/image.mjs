@@ -17,14 +17,20 @@ function run(command, args) {
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${error?.message ?? status}`);
 }
 
-/** Folders below `node_modules` that something besides development needs, as the lock says. */
+/** Folders that something besides development needs, as the lock says: where they are here, and where they go. */
 function runtimeFolders(lock) {
   const needed = [];
+  const ofWorkspaces = /^packages\/([^/]+)\/node_modules\//;
+  const installedAs = Object.fromEntries(
+    Object.entries(lock.packages).flatMap(([path, { link, resolved }]) => (link ? [[resolved, path]] : [])),
+  );
   for (const [path, entry] of Object.entries(lock.packages)) {
-    if (!path.startsWith('node_modules/') || entry.dev === true || entry.devOptional === true) continue;
+    if (!path.includes('node_modules/') || entry.dev === true || entry.devOptional === true) continue;
     // Optional ones are of one platform each: only those that are installed here.
-    if (existsSync(join(root, path)))
-      needed.push({ path, source: entry.link ? entry.resolved : path, link: entry.link });
+    if (!existsSync(join(root, path))) continue;
+    const workspace = ofWorkspaces.exec(path)?.[0].slice(0, -'/node_modules/'.length);
+    const target = workspace === undefined ? path : installedAs[workspace] + path.slice(workspace.length);
+    needed.push({ source: entry.link ? entry.resolved : path, target, link: entry.link === true });
   }
   return needed;
 }
@@ -32,7 +38,9 @@ function runtimeFolders(lock) {
 /** A package of this repository: its manifest and what was built, as it would be published. */
 function copyPackage(source, target) {
   mkdirSync(target, { recursive: true });
-  cpSync(join(root, source, 'package.json'), join(target, 'package.json'));
+  for (const file of ['package.json', 'LICENSE']) {
+    if (existsSync(join(root, source, file))) cpSync(join(root, source, file), join(target, file));
+  }
   cpSync(join(root, source, 'dist'), join(target, 'dist'), {
     recursive: true,
     filter: (file) => !/\.d\.[cm]?ts$/.test(file),
@@ -53,9 +61,9 @@ function copyDependency(source, target) {
 export function layOut(directory) {
   const { version, license } = readJson(join(root, 'package.json'));
   const folders = runtimeFolders(readJson(join(root, 'package-lock.json')));
-  for (const { path, source, link } of folders) {
-    if (link) copyPackage(source, join(directory, path));
-    else copyDependency(source, join(directory, path));
+  for (const { source, target, link } of folders) {
+    if (link) copyPackage(source, join(directory, target));
+    else copyDependency(source, join(directory, target));
   }
   writeFileSync(
     join(directory, 'package.json'),
