@@ -1,4 +1,7 @@
-/** `npm test`: the checks, then all tests; closes with one line for both. Arguments go to vitest, and then only tests run. */
+/**
+ * `npm test`: the checks, then all tests; closes with one line for both. Arguments go to vitest, and then only tests run: those of
+ * a lane with `--config` and its configuration.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
