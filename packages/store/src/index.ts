@@ -24,6 +24,7 @@ export {
 // References and sessions
 export type { ReferenceOptions, ResolvedReference } from './reference-types.ts';
 export { findSessionId, resolveOne, resolveReference } from './references.ts';
+export { parseTraceUrl, type TraceUrl } from './sources/trace-url.ts';
 
 // Objects of a key, for stores elsewhere
 export { type KeyObjects, readObjects } from './objects/object-reader.ts';
@@ -52,7 +53,16 @@ export { joinLater, type LaterFacts } from './join-later.ts';
 
 // Objects of a store elsewhere
 export type { BucketListOptions, BucketObject, BucketWriteOptions, ObjectBucket } from './objects/bucket.ts';
+export { createBucketStore } from './objects/bucket-store.ts';
 export { createDirectoryBucket } from './objects/directory-bucket.ts';
+export { type IndexQuery, readIndex } from './objects/index-reader.ts';
+export { encodeIndexRows, indexRowOf } from './objects/index-rows.ts';
+export {
+  createIndexWriter,
+  type IndexWriter,
+  type IndexWriterOptions,
+  type IndexWriterStats,
+} from './objects/index-writer.ts';
 export { createMemoryBucket } from './objects/memory-bucket.ts';
 export { openBucket, type OpenBucketOptions } from './objects/open-bucket.ts';
 export { createS3Bucket } from './objects/s3-bucket.ts';

@@ -2,10 +2,13 @@
 import { isAbsolute, join } from 'node:path';
 import { OrangeboxError } from '@orangebox/schema';
 import { openStore } from './open-store.ts';
+import { printable } from './printable.ts';
+import { entriesOf, findKey, ReferenceLookup } from './reference-lookup.ts';
 import type { ReferenceOptions, ResolvedReference } from './reference-types.ts';
+import { findUrl, isUrl } from './reference-urls.ts';
 import { fileSize, normalKey } from './safe-fs.ts';
 import { REF_MIN_LENGTH } from './short-refs.ts';
-import type { ListFilter, SnapshotStore, StoredEntry } from './store.ts';
+import type { SnapshotStore, StoredEntry } from './store.ts';
 
 const HELP =
   'orangebox ls shows what is recorded; a reference is the first column, a span, trace or session id, a snapshot key, a file, or last';
@@ -15,43 +18,32 @@ const SHORTENED_ID = new RegExp(`^[0-9a-f]{${REF_MIN_LENGTH},}(-[0-9a-f-]*)?$`, 
 
 /**
  * Resolves a reference: `last`, a short ref, snapshot key, span id, trace id (also `traceparent` and
- * `<trace id>:<span id>`), session id or file.
+ * `<trace id>:<span id>`), session id, file, `s3://` URI of a snapshot, or URL of a trace in Jaeger, Grafana, Tempo's API
+ * or Orangebox's own page.
  *
  * @throws OrangeboxError `OBX_REF_UNKNOWN`, `OBX_REF_AMBIGUOUS`, `OBX_REF_TOO_SHORT`, `OBX_REF_UNSUPPORTED`,
- * `OBX_REF_NOTHING_RECORDED`, and for files what reading them throws.
+ * `OBX_REF_NOTHING_RECORDED`, `OBX_STORE_SINCE_REQUIRED`, and for files and stores what reading them throws.
  */
 export async function resolveReference(text: string, options: ReferenceOptions): Promise<ResolvedReference> {
   const { store } = options;
   const reference = text.trim();
   if (reference === '') throw new OrangeboxError('OBX_REF_UNKNOWN', 'the reference is empty', { hint: HELP });
-  if (/^(s3|https?):\/\//i.test(reference)) {
-    throw new OrangeboxError('OBX_REF_UNSUPPORTED', `this release does not open ${printable(reference)}`, {
-      hint: 'give the span or trace id, or download the snapshot and give the file',
-    });
-  }
-  if (reference === 'last') return last(store);
+  if (isUrl(reference)) return findUrl(reference, options);
+  const lookup = new ReferenceLookup(store, options.sinceUnixMs);
+  if (reference === 'last') return last(lookup);
   const key = normalKey(reference);
-  if (key !== undefined) return byKey(key, store);
+  if (key !== undefined) return findKey(key, store);
   const hex = reference.toLowerCase();
-  const pair = /^(?:00-)?([0-9a-f]{32})[-:/]([0-9a-f]{16})(?:-[0-9a-f]{2})?$/.exec(hex);
-  const span = pair?.[2] ?? (/^[0-9a-f]{16}$/.test(hex) ? hex : undefined);
-  if (span !== undefined) {
-    const entries = await entriesOf(store, { spanId: span, ...(pair?.[1] ? { traceId: pair[1] } : {}) });
-    if (entries.length > 0) return { kind: 'span', entries, store };
-  }
-  if (/^[0-9a-f]{32}$/.test(hex)) {
-    const entries = await entriesOf(store, { traceId: hex });
-    if (entries.length > 0) return { kind: 'trace', entries, store };
-  }
-  const session = await entriesOf(store, { sessionId: reference });
+  const byId = await byIds(hex, lookup);
+  if (byId) return byId;
+  const session = await lookup.within({ sessionId: reference });
   if (session.length > 0) return { kind: 'session', entries: session, store };
   if (/^[0-9a-f]{1,15}$/.test(hex)) {
-    const found = await byPrefix(hex, store);
+    const found = await byPrefix(hex, lookup);
     if (found) return found;
   }
-  const shortened = SHORTENED_ID.test(reference) ? await findSessionId(reference, store) : undefined;
-  if (shortened !== undefined)
-    return { kind: 'session', entries: await entriesOf(store, { sessionId: shortened }), store };
+  const shortened = await byShortenedSession(reference, lookup, options.sinceUnixMs);
+  if (shortened) return shortened;
   const file = await byFile(reference, options);
   if (file) return file;
   if (/^[0-9a-f]{1,15}$/.test(hex) && hex.length < REF_MIN_LENGTH) {
@@ -59,6 +51,7 @@ export async function resolveReference(text: string, options: ReferenceOptions):
       hint: `give ${REF_MIN_LENGTH} digits or more`,
     });
   }
+  lookup.refuseWithoutTime();
   throw new OrangeboxError('OBX_REF_UNKNOWN', `nothing recorded is called ${printable(reference)}`, {
     hint: `${HELP} (looked in ${store.location})`,
   });
@@ -84,12 +77,17 @@ export async function resolveOne(
 /**
  * The id of the one session whose id is this, or begins so: lists shorten ids that are hashes or UUIDs.
  *
- * @throws OrangeboxError `OBX_REF_AMBIGUOUS` when several begin so.
+ * @throws OrangeboxError `OBX_REF_AMBIGUOUS` when several begin so, and what listing the store throws.
  */
-export async function findSessionId(text: string, store: SnapshotStore): Promise<string | undefined> {
+export async function findSessionId(
+  text: string,
+  store: SnapshotStore,
+  sinceUnixMs?: number,
+): Promise<string | undefined> {
   const isShort = SHORTENED_ID.test(text);
+  const time = sinceUnixMs === undefined ? {} : { sinceUnixMs };
   const found = new Set<string>();
-  for await (const { session } of store.list(isShort ? {} : { sessionId: text, limit: 1 })) {
+  for await (const { session } of store.list(isShort ? time : { ...time, sessionId: text, limit: 1 })) {
     if (session?.id === text) return text;
     if (session?.id.toLowerCase().startsWith(text.toLowerCase())) found.add(session.id);
   }
@@ -99,32 +97,53 @@ export async function findSessionId(text: string, store: SnapshotStore): Promise
   });
 }
 
-async function last(store: SnapshotStore): Promise<ResolvedReference> {
+async function last(lookup: ReferenceLookup): Promise<ResolvedReference> {
   for (const filter of [{ kinds: ['llm' as const] }, { kinds: ['http' as const] }, {}]) {
-    const entries = await entriesOf(store, { ...filter, order: 'newest', limit: 1 });
-    if (entries.length > 0) return { kind: 'last', entries, store };
+    const entries = await lookup.within({ ...filter, order: 'newest', limit: 1 });
+    if (entries.length > 0) return { kind: 'last', entries, store: lookup.store };
   }
-  throw new OrangeboxError('OBX_REF_NOTHING_RECORDED', `nothing is recorded in ${store.location}`, {
+  lookup.refuseWithoutTime();
+  throw new OrangeboxError('OBX_REF_NOTHING_RECORDED', `nothing is recorded in ${lookup.store.location}`, {
     hint: 'run a program with: orangebox run -- node app.js',
   });
 }
 
-async function byKey(key: string, store: SnapshotStore): Promise<ResolvedReference> {
-  const spanId = key.split('/')[3] ?? '';
-  const entries = (await entriesOf(store, { spanId })).filter((entry) => entry.key === key);
-  if (entries.length > 0) return { kind: 'key', entries, store };
-  // Not listed, but something may stand there: then its fault is the answer.
-  await store.get(key);
-  throw new OrangeboxError('OBX_REF_UNKNOWN', `${store.location} has no snapshot under ${key}`, {
-    hint: 'it may not have arrived yet, or is in another store: see ORANGEBOX_DIR and ORANGEBOX_STORE',
-  });
+/** By span id, by trace id, or by both as W3C's `traceparent` and trace UIs write them. */
+async function byIds(hex: string, lookup: ReferenceLookup): Promise<ResolvedReference | undefined> {
+  const { store } = lookup;
+  const pair = /^(?:00-)?([0-9a-f]{32})[-:/]([0-9a-f]{16})(?:-[0-9a-f]{2})?$/.exec(hex);
+  if (pair?.[1] !== undefined && pair[2] !== undefined) {
+    const entries = await lookup.byPlace({ traceId: pair[1], spanId: pair[2] });
+    if (entries.length > 0) return { kind: 'span', entries, store };
+  }
+  if (/^[0-9a-f]{16}$/.test(hex)) {
+    const entries = await lookup.within({ spanId: hex });
+    if (entries.length > 0) return { kind: 'span', entries, store };
+  }
+  if (/^[0-9a-f]{32}$/.test(hex)) {
+    const entries = await lookup.byPlace({ traceId: hex });
+    if (entries.length > 0) return { kind: 'trace', entries, store };
+  }
+  return undefined;
 }
 
-async function byPrefix(prefix: string, store: SnapshotStore): Promise<ResolvedReference | undefined> {
+async function byPrefix(prefix: string, lookup: ReferenceLookup): Promise<ResolvedReference | undefined> {
   if (prefix.length < REF_MIN_LENGTH) return undefined;
-  const entries = await entriesOf(store, { spanIdPrefix: prefix });
+  const entries = await lookup.within({ spanIdPrefix: prefix });
   if (entries.length > 1) throw ambiguous(prefix, `fits ${entries.length} spans`, entries);
-  return entries.length === 1 ? { kind: 'ref', entries, store } : undefined;
+  return entries.length === 1 ? { kind: 'ref', entries, store: lookup.store } : undefined;
+}
+
+async function byShortenedSession(
+  reference: string,
+  lookup: ReferenceLookup,
+  sinceUnixMs: number | undefined,
+): Promise<ResolvedReference | undefined> {
+  if (!SHORTENED_ID.test(reference)) return undefined;
+  const { store } = lookup;
+  const sessionId = await lookup.unlessTimeIsNeeded(() => findSessionId(reference, store, sinceUnixMs));
+  if (sessionId === undefined) return undefined;
+  return { kind: 'session', entries: await lookup.within({ sessionId }), store };
 }
 
 async function byFile(reference: string, options: ReferenceOptions): Promise<ResolvedReference | undefined> {
@@ -153,21 +172,9 @@ async function byFile(reference: string, options: ReferenceOptions): Promise<Res
   });
 }
 
-async function entriesOf(store: SnapshotStore, filter: ListFilter): Promise<StoredEntry[]> {
-  const entries: StoredEntry[] = [];
-  for await (const entry of store.list({ order: 'oldest', ...filter })) entries.push(entry);
-  return entries;
-}
-
 function ambiguous(text: string, what: string, entries: readonly StoredEntry[]): OrangeboxError {
   const refs = entries.slice(0, 6).map((entry) => entry.ref);
   return new OrangeboxError('OBX_REF_AMBIGUOUS', `${printable(text)} ${what}`, {
     hint: `name one of them: ${refs.join(', ')}${entries.length > refs.length ? ', …' : ''}`,
   });
-}
-
-/** References go into messages without control characters, and not at any length. */
-function printable(text: string): string {
-  const clean = text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\u{fffd}');
-  return JSON.stringify(clean.length > 120 ? `${clean.slice(0, 119)}…` : clean);
 }
