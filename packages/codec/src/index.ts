@@ -7,6 +7,7 @@ export { concatBytes, fromBase64, toBase64, utf8, utf8Text } from './bytes.ts';
 export { decodeBody, encodeBody, type ResolveBody } from './body.ts';
 export { headerOf } from './headers.ts';
 export { snapshotDigest, verifySnapshotDigest } from './digest.ts';
+export { parseIndexRow } from './index-row.ts';
 export { snapshotShapeError } from './snapshot-shape.ts';
 
 // Segments

@@ -16,7 +16,8 @@ const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => 
   required: Object.keys(required),
 });
 
-const summary = object(
+/** Schema of {@link CallSummary}; it refers to the definitions of the snapshot's. */
+export const CALL_SUMMARY_SCHEMA: JsonObject = object(
   { ending: ref('ending'), attempts: count, stream: flag },
   {
     operation: text,
@@ -80,7 +81,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       fidelity: ref('fidelity'),
       digest: text,
       sizeBytes: count,
-      summary,
+      summary: CALL_SUMMARY_SCHEMA,
       spans: list({}),
     },
     {

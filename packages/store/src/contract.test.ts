@@ -2,7 +2,10 @@ import { describe } from 'vitest';
 import { join } from 'node:path';
 import { storeContract } from './testing/contract-suite.ts';
 import { createMemoryStore } from './memory-store.ts';
+import { createBucketStore } from './objects/bucket-store.ts';
+import { createDirectoryBucket } from './objects/directory-bucket.ts';
 import { createDirectoryStore } from './objects/directory-store.ts';
+import { createMemoryBucket } from './objects/memory-bucket.ts';
 import { createSegmentStore } from './segments/segment-store.ts';
 
 describe('the segment store', () => {
@@ -26,4 +29,16 @@ describe('the memory store', () => {
     for (const call of calls) await store.put(call);
     return store;
   });
+});
+
+describe.each(['memory', 'directory'])('the store of a bucket in a %s', (kind) => {
+  storeContract(
+    async ({ calls }, directory) => {
+      const bucket = kind === 'memory' ? createMemoryBucket() : createDirectoryBucket(join(directory, 'tree'));
+      const store = createBucketStore(bucket);
+      for (const call of calls) await store.put(call);
+      return store;
+    },
+    { every: { sinceUnixMs: 0 } },
+  );
 });

@@ -30,6 +30,13 @@ export function isSelective(filter: ListFilter): boolean {
   return Object.values(conditions).some((value) => value !== undefined);
 }
 
+/** Whether a UTC day can hold starts within the filter's times. */
+export function dayMayMatch(date: string, filter: Pick<ListFilter, 'sinceUnixMs' | 'untilUnixMs'>): boolean {
+  const from = Date.UTC(+date.slice(0, 4), +date.slice(4, 6) - 1, +date.slice(6, 8));
+  if (filter.sinceUnixMs !== undefined && from + 86_400_000 <= filter.sinceUnixMs) return false;
+  return filter.untilUnixMs === undefined || from < filter.untilUnixMs;
+}
+
 /** The conditions that need no reading. */
 export function passesCoarse(facts: CoarseFacts, filter: ListFilter): boolean {
   if (filter.spanIdPrefix !== undefined && !facts.spanId.startsWith(filter.spanIdPrefix)) return false;

@@ -3,6 +3,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrangeboxError, type Snapshot, SNAPSHOT_OBJECT_NAME, snapshotKey } from '@orangebox/schema';
 import { entryOfSnapshot } from '../entry-of-snapshot.ts';
+import { dayMayMatch } from '../filter.ts';
 import { type Candidate, collectSelected, selectEntries } from '../listing.ts';
 import {
   fileSize,
@@ -210,11 +211,4 @@ async function readBounded(path: string, maxBytes: number): Promise<Uint8Array |
 function dayStart(date: string): string {
   const ms = Date.UTC(+date.slice(0, 4), +date.slice(4, 6) - 1, +date.slice(6, 8));
   return `${Number.isFinite(ms) ? ms : 0}000000`;
-}
-
-/** Whether a UTC day can hold starts within the filter's times. */
-function dayMayMatch(date: string, filter: ListFilter): boolean {
-  const from = Date.UTC(+date.slice(0, 4), +date.slice(4, 6) - 1, +date.slice(6, 8));
-  if (filter.sinceUnixMs !== undefined && from + 86_400_000 <= filter.sinceUnixMs) return false;
-  return filter.untilUnixMs === undefined || from < filter.untilUnixMs;
 }

@@ -12,8 +12,17 @@ export const SNAPSHOT_MAX_BYTES: number = 500 * 1024 * 1024;
 
 /** The gzip of a snapshot's JSON, as it stands in the object store. The derived views are left out. */
 export async function encodePayload(snapshot: Snapshot): Promise<Buffer> {
+  return gzipAsync(payloadJson(snapshot));
+}
+
+/** Bytes of the JSON that {@link encodePayload} packs. */
+export function payloadSizeBytes(snapshot: Snapshot): number {
+  return Buffer.byteLength(payloadJson(snapshot));
+}
+
+function payloadJson(snapshot: Snapshot): string {
   const { call: _c, request: _r, response: _s, toolExecutions: _t, nextMessages: _n, ...stored } = snapshot;
-  return gzipAsync(JSON.stringify(stored));
+  return JSON.stringify(stored);
 }
 
 /**

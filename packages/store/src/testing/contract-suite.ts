@@ -52,8 +52,17 @@ export function contractFixture(directory: string): ContractFixture {
   return { calls, segments };
 }
 
+/** What a store needs of whoever lists it. */
+export interface ContractNeeds {
+  /** Conditions that every listing gets: a store of objects is searched by time only. */
+  every?: ListFilter;
+}
+
 /** Runs the contract on a store that `open` makes with the fixture's snapshots in it. */
-export function storeContract(open: (fixture: ContractFixture, directory: string) => Promise<SnapshotStore>): void {
+export function storeContract(
+  open: (fixture: ContractFixture, directory: string) => Promise<SnapshotStore>,
+  needs: ContractNeeds = {},
+): void {
   const withStore = async (body: (store: SnapshotStore, calls: Snapshot[]) => Promise<void>): Promise<void> => {
     const { path, remove } = temporaryDirectory();
     try {
@@ -64,6 +73,11 @@ export function storeContract(open: (fixture: ContractFixture, directory: string
     } finally {
       remove();
     }
+  };
+  const listed = async (store: SnapshotStore, filter?: ListFilter): Promise<StoredEntry[]> => {
+    const entries: StoredEntry[] = [];
+    for await (const entry of store.list({ ...needs.every, ...filter })) entries.push(entry);
+    return entries;
   };
   const keysOf = async (store: SnapshotStore, filter?: ListFilter): Promise<(string | undefined)[]> =>
     (await listed(store, filter)).map((entry) => entry.key);
@@ -143,7 +157,7 @@ export function storeContract(open: (fixture: ContractFixture, directory: string
       expect(await store.delete({ limit: 3 })).toMatchObject({ deleted: 0 });
       expect(await store.delete(pick(calls, 2))).toMatchObject({ deleted: 1, kept: [] });
       expect(await keysOf(store)).toEqual(pick(calls, 4, 3, 1, 0));
-      const result = await store.delete({ sessionId: 'session-a' });
+      const result = await store.delete({ ...needs.every, sessionId: 'session-a' });
       expect(result).toMatchObject({ deleted: 3, kept: [] });
       expect(result.freedBytes).toBeGreaterThan(0);
       expect(await keysOf(store)).toEqual(pick(calls, 3));
@@ -170,10 +184,4 @@ export function storeContract(open: (fixture: ContractFixture, directory: string
         remove();
       }
     }));
-}
-
-async function listed(store: SnapshotStore, filter?: ListFilter): Promise<StoredEntry[]> {
-  const entries: StoredEntry[] = [];
-  for await (const entry of store.list(filter)) entries.push(entry);
-  return entries;
 }

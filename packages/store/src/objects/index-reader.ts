@@ -1,0 +1,154 @@
+/** Reads index objects of a span of time, in order of their minutes, with several requests under way. */
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { parseIndexRow } from '@orangebox/codec';
+import { INDEX_PREFIX, indexMinute, type IndexRow, OrangeboxError, parseIndexObjectName } from '@orangebox/schema';
+import { unixMs } from '../filter.ts';
+import { mapInOrder } from '../map-in-order.ts';
+import type { StoreProblem } from '../store.ts';
+import type { ObjectBucket } from './bucket.ts';
+
+const gunzipAsync = promisify(gunzip);
+
+/** Largest index object, packed and unpacked: what a writer makes is far smaller. */
+const INDEX_OBJECT_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Objects asked for at a time. */
+const CONCURRENCY = 16;
+
+/** Which rows {@link readIndex} gives. */
+export interface IndexQuery {
+  /** Calls that started at or after this Unix time in milliseconds. */
+  sinceUnixMs: number;
+  /** Calls that started before this Unix time in milliseconds. */
+  untilUnixMs?: number;
+  /** Only lines that hold these bytes; others are not even parsed. */
+  needle?: Uint8Array;
+  /** Order of the minutes; rows of one minute come as they stand. `newest` by default. */
+  order?: 'newest' | 'oldest';
+  /** Told of objects that cannot be read; the others are. */
+  onProblem?: (problem: StoreProblem) => void;
+}
+
+/** Rows of index objects. A key may come several times. */
+export async function* readIndex(bucket: ObjectBucket, query: IndexQuery): AsyncGenerator<IndexRow, void, undefined> {
+  for await (const rows of readIndexMinutes(bucket, query)) yield* rows;
+}
+
+/** As {@link readIndex}, the rows of each minute together. */
+export async function* readIndexMinutes(
+  bucket: ObjectBucket,
+  query: IndexQuery,
+): AsyncGenerator<IndexRow[], void, undefined> {
+  let rows: IndexRow[] = [];
+  let current = '';
+  const names = listIndexObjects(bucket, query);
+  const read = async (name: string): Promise<{ name: string; rows: IndexRow[] }> => ({
+    name,
+    rows: await readIndexObject(bucket, name, query),
+  });
+  for await (const object of mapInOrder(names, CONCURRENCY, read)) {
+    const minute = minuteOf(object.name);
+    if (minute !== current && rows.length > 0) {
+      yield rows;
+      rows = [];
+    }
+    current = minute;
+    rows.push(...object.rows);
+  }
+  if (rows.length > 0) yield rows;
+}
+
+/** Names of the index objects that can hold rows of a query, a day at a time. */
+export async function* listIndexObjects(
+  bucket: ObjectBucket,
+  query: Pick<IndexQuery, 'sinceUnixMs' | 'untilUnixMs' | 'order'>,
+): AsyncGenerator<string, void, undefined> {
+  const first = minuteText(query.sinceUnixMs);
+  const last = query.untilUnixMs === undefined ? undefined : minuteText(query.untilUnixMs);
+  const days = (await bucket.prefixes(INDEX_PREFIX)).map((prefix) => prefix.slice(INDEX_PREFIX.length, -1)).sort();
+  if (query.order !== 'oldest') days.reverse();
+  for (const day of days) {
+    if (!/^\d{8}$/.test(day) || day < first.slice(0, 8) || (last !== undefined && day > last.slice(0, 8))) continue;
+    const prefix = `${INDEX_PREFIX}${day}/`;
+    const startAfter = day === first.slice(0, 8) ? { startAfter: prefix + first.slice(8) } : {};
+    const names: string[] = [];
+    for await (const { name } of bucket.list(prefix, startAfter)) {
+      const minute = minuteOf(name);
+      if (minute === '' || minute < first) continue;
+      if (last !== undefined && minute > last) break;
+      names.push(name);
+    }
+    if (query.order !== 'oldest') names.reverse();
+    yield* names;
+  }
+}
+
+/** Date and minute of an index object's name, as text that sorts; empty where it is none. */
+function minuteOf(name: string): string {
+  const id = parseIndexObjectName(name);
+  return id ? id.date + id.minute : '';
+}
+
+function minuteText(ms: number): string {
+  // Years of four digits only: a name has no others.
+  const { date, minute } = indexMinute(Math.min(Math.max(ms, 0), 253_402_300_799_000));
+  return date + minute;
+}
+
+async function readIndexObject(bucket: ObjectBucket, name: string, query: IndexQuery): Promise<IndexRow[]> {
+  let lines: Buffer;
+  try {
+    const bytes = await bucket.read(name, INDEX_OBJECT_MAX_BYTES);
+    // Deleted since it was listed: an index that was made anew holds its rows.
+    if (!bytes) return [];
+    lines = await unpack(bytes);
+  } catch (error) {
+    if (error instanceof OrangeboxError && error.code.startsWith('OBX_STORE_')) throw error;
+    query.onProblem?.(damaged(bucket, name, 'cannot be unpacked'));
+    return [];
+  }
+  const rows: IndexRow[] = [];
+  let wrong = 0;
+  for (const line of linesOf(lines, query.needle)) {
+    const row = parseIndexRow(line);
+    if (!row) wrong += 1;
+    else if (isWithin(row, query)) rows.push(row);
+  }
+  if (wrong > 0)
+    query.onProblem?.(damaged(bucket, name, `has ${wrong} line${wrong === 1 ? '' : 's'} that are no rows`));
+  return rows;
+}
+
+/** Unpacks on the thread pool of the platform, so that several objects take several cores. */
+async function unpack(bytes: Uint8Array): Promise<Buffer> {
+  return gunzipAsync(bytes, { maxOutputLength: INDEX_OBJECT_MAX_BYTES });
+}
+
+/** Lines that hold the needle. It is looked for in all bytes at once, which takes a fraction of parsing them. */
+function* linesOf(bytes: Buffer, needle: Uint8Array | undefined): Generator<string, void, undefined> {
+  const NEWLINE = 10;
+  for (let at = 0; at < bytes.length; ) {
+    const found = needle === undefined ? at : bytes.indexOf(needle, at);
+    if (found < 0) return;
+    const start = needle === undefined ? at : bytes.lastIndexOf(NEWLINE, found) + 1;
+    const newline = bytes.indexOf(NEWLINE, found);
+    const end = newline < 0 ? bytes.length : newline;
+    if (end > start) yield bytes.toString('utf8', start, end);
+    at = end + 1;
+  }
+}
+
+function isWithin(row: IndexRow, query: IndexQuery): boolean {
+  const start = unixMs(row.time.startUnixNano);
+  return start >= query.sinceUnixMs && (query.untilUnixMs === undefined || start < query.untilUnixMs);
+}
+
+function damaged(bucket: ObjectBucket, name: string, what: string): StoreProblem {
+  return {
+    code: 'OBX_INDEX_DAMAGED',
+    message: `the index object ${name} ${what}; the calls of its minute may be missing from lists`,
+    hint: 'make it anew with: orangebox archive --reindex --since 1d',
+    location: `${bucket.location}/${name}`,
+  };
+}
