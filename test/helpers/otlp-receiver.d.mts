@@ -14,6 +14,24 @@ export interface ReceivedSpan {
   status: { code: number; message?: string };
 }
 
+export interface ReceivedPoint {
+  name: string;
+  unit: string;
+  type: 'histogram' | 'sum' | 'gauge';
+  scope: string;
+  schemaUrl: string;
+  resource: Record<string, unknown>;
+  attributes: Record<string, unknown>;
+  exemplars: number;
+  /** Sums and gauges. */
+  value?: number;
+  /** Histograms. */
+  count?: number;
+  sum?: number;
+  bounds?: number[];
+  counts?: number[];
+}
+
 export interface ReceivedRequest {
   number: number;
   path: string;
@@ -21,7 +39,10 @@ export interface ReceivedRequest {
   status: number;
   sizeBytes: number;
   atMs: number;
+  /** Uncompressed. */
+  body: Buffer;
   spans: ReceivedSpan[];
+  metrics: ReceivedPoint[];
 }
 
 export interface ReceivedPayload {
@@ -57,10 +78,12 @@ export interface OtlpReceiver {
   readonly seen: number;
   behave(next: Behaviour): void;
   metadataSpans(): ReceivedSpan[];
+  metrics(): ReceivedPoint[];
   payloads(): ReceivedPayload[];
   until(condition: () => boolean, timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export function decodeSpans(body: Buffer, contentType: string): ReceivedSpan[];
+export function decodeMetrics(body: Buffer, contentType: string): ReceivedPoint[];
 export function startOtlpReceiver(behave?: Behaviour): Promise<OtlpReceiver>;

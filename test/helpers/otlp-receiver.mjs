@@ -32,8 +32,31 @@ message AnyValue {
 }
 message ArrayValue { repeated AnyValue values = 1; }
 message KeyValueList { repeated KeyValue values = 1; }
+message ExportMetricsServiceRequest { repeated ResourceMetrics resource_metrics = 1; }
+message ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2; string schema_url = 3; }
+message ScopeMetrics { InstrumentationScope scope = 1; repeated Metric metrics = 2; string schema_url = 3; }
+message Metric {
+  string name = 1; string description = 2; string unit = 3;
+  oneof data { Gauge gauge = 5; Sum sum = 7; Histogram histogram = 9; }
+}
+message Gauge { repeated NumberDataPoint data_points = 1; }
+message Sum { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3; }
+message Histogram { repeated HistogramDataPoint data_points = 1; int32 aggregation_temporality = 2; }
+message NumberDataPoint {
+  repeated KeyValue attributes = 7; fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3;
+  oneof value { double as_double = 4; sfixed64 as_int = 6; }
+  repeated Exemplar exemplars = 5;
+}
+message HistogramDataPoint {
+  repeated KeyValue attributes = 9; fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; fixed64 count = 4;
+  optional double sum = 5; repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7;
+  repeated Exemplar exemplars = 8; optional double min = 11; optional double max = 12;
+}
+message Exemplar { fixed64 time_unix_nano = 2; }
 `;
-const RequestType = protobuf.parse(PROTO).root.lookupType('ExportTraceServiceRequest');
+const protocol = protobuf.parse(PROTO).root;
+const MetricsRequestType = protocol.lookupType('ExportMetricsServiceRequest');
+const RequestType = protocol.lookupType('ExportTraceServiceRequest');
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 const hex = (id) => (typeof id === 'string' ? id : Buffer.from(id ?? []).toString('hex'));
@@ -75,6 +98,38 @@ export function decodeSpans(body, contentType) {
         events: (span.events ?? []).map((e) => ({ name: e.name, attributes: plainAttributes(e.attributes) })),
         status: { code: span.status?.code ?? 0, message: span.status?.message },
       })),
+    ),
+  );
+}
+
+/** Data points of one metrics request body: `{name, unit, type, scope, resource, attributes, value | count, sum, bounds, counts}`. */
+export function decodeMetrics(body, contentType) {
+  const message = contentType.includes('json')
+    ? JSON.parse(body.toString('utf8'))
+    : MetricsRequestType.toObject(MetricsRequestType.decode(body), { longs: String, oneofs: false, defaults: false });
+  return (message.resourceMetrics ?? []).flatMap(({ resource, scopeMetrics }) =>
+    (scopeMetrics ?? []).flatMap(({ scope, metrics, schemaUrl }) =>
+      (metrics ?? []).flatMap((metric) => {
+        const type = metric.histogram ? 'histogram' : metric.sum ? 'sum' : 'gauge';
+        return (metric[type]?.dataPoints ?? []).map((point) => ({
+          name: metric.name,
+          unit: metric.unit ?? '',
+          type,
+          scope: scope?.name ?? '',
+          schemaUrl: schemaUrl ?? '',
+          resource: plainAttributes(resource?.attributes),
+          attributes: plainAttributes(point.attributes),
+          exemplars: (point.exemplars ?? []).length,
+          ...(type === 'histogram'
+            ? {
+                count: Number(point.count),
+                sum: point.sum,
+                bounds: point.explicitBounds ?? [],
+                counts: (point.bucketCounts ?? []).map(Number),
+              }
+            : { value: Number(point.asInt ?? point.asDouble ?? 0) }),
+        }));
+      }),
     ),
   );
 }
@@ -122,6 +177,7 @@ export async function startOtlpReceiver(behave = () => ({})) {
     }
     const raw = Buffer.concat(chunks);
     const body = req.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw;
+    const isMetrics = req.url.endsWith('/v1/metrics');
     const status = planned.status ?? 200;
     const entry = {
       number: n,
@@ -130,7 +186,9 @@ export async function startOtlpReceiver(behave = () => ({})) {
       status,
       sizeBytes: raw.length,
       atMs: performance.now(),
-      spans: decodeSpans(body, req.headers['content-type'] ?? ''),
+      body,
+      spans: isMetrics ? [] : decodeSpans(body, req.headers['content-type'] ?? ''),
+      metrics: isMetrics ? decodeMetrics(body, req.headers['content-type'] ?? '') : [],
     };
     const answer = () => {
       requests.push(entry);
@@ -163,6 +221,8 @@ export async function startOtlpReceiver(behave = () => ({})) {
     },
     /** Spans of accepted requests that carry no payload. */
     metadataSpans: () => accepted().filter((s) => !s.events.some((e) => e.name === 'orangebox.snapshot')),
+    /** Data points of the newest accepted metrics request. */
+    metrics: () => requests.findLast((r) => r.status < 300 && r.metrics.length > 0)?.metrics ?? [],
     /** Payloads of accepted requests, joined from their parts: `{key, digest, span, json, snapshot, parts}` by key. */
     payloads: () => joinPayloads(accepted()),
     /** Resolves when `condition()` holds, looked at after each request. */

@@ -5,4 +5,13 @@ import { fileURLToPath } from 'node:url';
 export const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /** The packages under `packages/`, in dependency order. */
-export const packageNames = ['schema', 'codec', 'recorder', 'store', 'instrument', 'replay', 'server', 'orangebox'] as const;
+export const packageNames = [
+  'schema',
+  'codec',
+  'recorder',
+  'store',
+  'instrument',
+  'replay',
+  'server',
+  'orangebox',
+] as const;

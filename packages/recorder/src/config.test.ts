@@ -26,6 +26,16 @@ describe('the mode', () => {
       { mode: 'split', endpoint: 'https://box.example.test' },
     ],
     [
+      'is inline where the transport says so, with bodies and keys, for whatever endpoint the spans have',
+      { ORANGEBOX_TRANSPORT: 'inline', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel.example.test' },
+      { mode: 'inline', keepsBodies: true, keepsFiles: true },
+    ],
+    [
+      'is metadata with the inline transport at that level',
+      { ORANGEBOX_TRANSPORT: 'inline', ORANGEBOX_LEVEL: 'metadata' },
+      { mode: 'metadata', keepsBodies: false },
+    ],
+    [
       'is metadata without files with an OTLP endpoint alone',
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel.example.test' },
       { mode: 'metadata', keepsBodies: false, keepsFiles: false },
@@ -124,5 +134,48 @@ describe('values', () => {
   it('of the service come from the OpenTelemetry variables', () => {
     const { config } = read({ OTEL_RESOURCE_ATTRIBUTES: 'service.name=shop,team=a%20b' });
     expect(config).toMatchObject({ serviceName: 'shop', resource: { team: 'a b' } });
+  });
+});
+
+describe('the inline transport', () => {
+  it('leaves the payload endpoint alone, and says so', () => {
+    const { config, warnings } = read({ ORANGEBOX_TRANSPORT: 'inline', ORANGEBOX_ENDPOINT: 'http://127.0.0.1:4319' });
+    expect(config.mode).toBe('inline');
+    expect(config.endpoint).toBeUndefined();
+    expect(warnings).toEqual(['ORANGEBOX_ENDPOINT']);
+  });
+
+  it('is local, and says so, when there are no spans to ride on', () => {
+    const { config, warnings } = read({ ORANGEBOX_TRANSPORT: 'inline', OTEL_TRACES_EXPORTER: 'none' });
+    expect(config).toMatchObject({ mode: 'local', keepsBodies: true, keepsFiles: true });
+    expect(warnings).toEqual(['ORANGEBOX_TRANSPORT']);
+  });
+
+  it('is not taken for anything else', () => {
+    const { config, warnings } = read({ ORANGEBOX_TRANSPORT: 'inlined' });
+    expect(config.mode).toBe('local');
+    expect(warnings).toEqual(['ORANGEBOX_TRANSPORT']);
+  });
+});
+
+describe('metrics', () => {
+  it('have a private exporter only where an endpoint is set and nothing forbids it', () => {
+    const exporterOf = (env: Record<string, string>): string => read(env).config.metrics.exporter;
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+    expect(exporterOf({})).toBe('none');
+    expect(exporterOf(endpoint)).toBe('otlp');
+    expect(exporterOf({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://127.0.0.1:4318/v1/metrics' })).toBe('otlp');
+    expect(exporterOf({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:4318/v1/traces' })).toBe('none');
+    expect(exporterOf({ ...endpoint, OTEL_METRICS_EXPORTER: 'none' })).toBe('none');
+    expect(exporterOf({ ...endpoint, OTEL_METRICS_EXPORTER: 'prometheus' })).toBe('none');
+    expect(exporterOf({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toBe('none');
+  });
+
+  it('are exported at the interval that is asked for, never slower than it', () => {
+    const { config } = read({ OTEL_METRIC_EXPORT_INTERVAL: '1500' });
+    expect(config.metrics).toMatchObject({ intervalMs: 1500, timeoutMs: 1500 });
+    const bad = read({ OTEL_METRIC_EXPORT_INTERVAL: '0', OTEL_METRIC_EXPORT_TIMEOUT: 'soon' });
+    expect(bad.config.metrics).toMatchObject({ intervalMs: 60_000, timeoutMs: 30_000 });
+    expect(bad.warnings).toEqual(['OTEL_METRIC_EXPORT_INTERVAL', 'OTEL_METRIC_EXPORT_TIMEOUT']);
   });
 });

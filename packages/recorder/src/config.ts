@@ -1,12 +1,16 @@
 /** Every environment variable that the recorder reads, parsed and checked. `docs/configuration.md` is the table. */
 import { resolve } from 'node:path';
 import { DEFAULT_DIRECTORY } from '@orangebox/schema';
+import { isCaptureOn, parseBytes, parsePairs, parseWhole } from './config-values.ts';
 
 /** How much is recorded. */
 export type Level = 'full' | 'metadata' | 'errors' | 'off';
 
-/** Where recordings go. `metadata`: spans only, no body is kept and no key is promised. */
-export type Mode = 'local' | 'split' | 'metadata';
+/**
+ * Where recordings go. `inline`: each on its own span, wherever that is exported to. `metadata`: spans only, no body is
+ * kept and no key is promised.
+ */
+export type Mode = 'local' | 'split' | 'inline' | 'metadata';
 
 /** Parsed configuration of the recorder. */
 export interface RecorderConfig {
@@ -30,6 +34,7 @@ export interface RecorderConfig {
   /** Message content goes on spans (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`). */
   captureContent: boolean;
   otel: OtelSettings;
+  metrics: MetricsSettings;
   serviceName: string;
   /** `OTEL_RESOURCE_ATTRIBUTES`, decoded. */
   resource: Record<string, string>;
@@ -52,6 +57,17 @@ export interface OtelSettings {
   samplerArgument?: string;
 }
 
+/** What the standard OpenTelemetry variables decide about metrics. */
+export interface MetricsSettings {
+  /** `OTEL_SDK_DISABLED=true` or `OTEL_METRICS_EXPORTER=none`: nothing is measured, by no provider. */
+  disabled: boolean;
+  /** The private provider's exporter, when there is somewhere for metrics to go. */
+  exporter: 'none' | 'otlp';
+  protocol: 'http/protobuf' | 'http/json';
+  intervalMs: number;
+  timeoutMs: number;
+}
+
 /** Bad values are told through this; the default is used instead. */
 export type ConfigWarning = (variable: string, message: string) => void;
 
@@ -60,7 +76,13 @@ type Env = Record<string, string | undefined>;
 const MIB = 1024 * 1024;
 
 /** Reads the configuration. Never throws; `warn` is called once per bad value. */
-export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = process.cwd): RecorderConfig {
+export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string = process.cwd): RecorderConfig {
+  const told = new Set<string>();
+  const warn: ConfigWarning = (variable, message) => {
+    // Some decide about spans and metrics, and are read for both.
+    if (!told.has(variable)) onWarning(variable, message);
+    told.add(variable);
+  };
   const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
     const raw = valueOf(env, name)?.toLowerCase();
     if (raw === undefined) return fallback;
@@ -82,8 +104,33 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
   const otel = readOtel(env, oneOf);
   const endpoint = readEndpoint(env, warn);
   const dirSet = valueOf(env, 'ORANGEBOX_DIR');
-  const sendsSpansOnly = otel.endpointSet && !otel.settings.disabled && endpoint === undefined && dirSet === undefined;
-  const mode: Mode = level === 'metadata' || sendsSpansOnly ? 'metadata' : endpoint ? 'split' : 'local';
+  // Naming the transport is the consent by name: payloads then go wherever the spans' exporter goes.
+  const isInline = oneOf('ORANGEBOX_TRANSPORT', ['split', 'inline'], 'split') === 'inline';
+  if (isInline && endpoint !== undefined) {
+    warn(
+      'ORANGEBOX_ENDPOINT',
+      'ORANGEBOX_ENDPOINT is not used: ORANGEBOX_TRANSPORT=inline sends payloads with the spans',
+    );
+  }
+  const spansAreOff = otel.settings.disabled;
+  if (isInline && spansAreOff) {
+    warn(
+      'ORANGEBOX_TRANSPORT',
+      'ORANGEBOX_TRANSPORT=inline, but spans are switched off; recordings stay on this machine',
+    );
+  }
+  const sendsSpansOnly =
+    otel.endpointSet && !spansAreOff && endpoint === undefined && dirSet === undefined && !isInline;
+  const mode: Mode =
+    level === 'metadata' || sendsSpansOnly
+      ? 'metadata'
+      : isInline
+        ? spansAreOff
+          ? 'local'
+          : 'inline'
+        : endpoint
+          ? 'split'
+          : 'local';
   const resource = parsePairs(valueOf(env, 'OTEL_RESOURCE_ATTRIBUTES') ?? '');
   return {
     level,
@@ -91,7 +138,7 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
     dir: resolveDir(dirSet ?? DEFAULT_DIRECTORY, cwd),
     keepsFiles: level !== 'off' && !sendsSpansOnly,
     keepsBodies: mode !== 'metadata' && level !== 'off',
-    ...(endpoint ? { endpoint } : {}),
+    ...(endpoint && !isInline ? { endpoint } : {}),
     endpointHeaders: readHeaders(env, warn),
     maxBodyBytes: bytes('ORANGEBOX_MAX_BODY_BYTES', 64 * MIB),
     memoryBytes: bytes('ORANGEBOX_MEMORY_BYTES', 64 * MIB),
@@ -100,6 +147,7 @@ export function readConfig(env: Env, warn: ConfigWarning, cwd: () => string = pr
     fsync: oneOf('ORANGEBOX_FSYNC', ['off', 'call'], 'off'),
     captureContent: isCaptureOn(valueOf(env, 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')),
     otel: otel.settings,
+    metrics: readMetrics(env, oneOf, number),
     serviceName: valueOf(env, 'OTEL_SERVICE_NAME') ?? resource['service.name'] ?? 'unknown_service:node',
     resource,
   };
@@ -154,6 +202,38 @@ function readOtel(
   };
 }
 
+function readMetrics(
+  env: Env,
+  oneOf: <T extends string>(name: string, allowed: readonly T[], fallback: T) => T,
+  number: (name: string, fallback: number, parse: (raw: string) => number | undefined, what: string) => number,
+): MetricsSettings {
+  const wanted = (valueOf(env, 'OTEL_METRICS_EXPORTER') ?? 'otlp')
+    .toLowerCase()
+    .split(',')
+    .map((s) => s.trim());
+  const disabled = valueOf(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true' || wanted.includes('none');
+  const endpointSet =
+    valueOf(env, 'OTEL_EXPORTER_OTLP_ENDPOINT') !== undefined ||
+    valueOf(env, 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT') !== undefined;
+  const protocolName = valueOf(env, 'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL')
+    ? 'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL'
+    : 'OTEL_EXPORTER_OTLP_PROTOCOL';
+  const millis = (raw: string): number | undefined => {
+    const value = parseWhole(raw);
+    return value !== undefined && value > 0 ? value : undefined;
+  };
+  const intervalMs = number('OTEL_METRIC_EXPORT_INTERVAL', 60_000, millis, 'a number of milliseconds');
+  const timeoutMs = number('OTEL_METRIC_EXPORT_TIMEOUT', 30_000, millis, 'a number of milliseconds');
+  return {
+    disabled,
+    exporter: !disabled && endpointSet && wanted.includes('otlp') ? 'otlp' : 'none',
+    protocol: oneOf(protocolName, ['http/protobuf', 'http/json'], 'http/protobuf'),
+    intervalMs,
+    // The SDK refuses a reader whose exports may take longer than the time between them.
+    timeoutMs: Math.min(timeoutMs, intervalMs),
+  };
+}
+
 /** A payload endpoint must be http(s), and plain http only on loopback or by explicit consent. */
 function readEndpoint(env: Env, warn: ConfigWarning): string | undefined {
   const raw = valueOf(env, 'ORANGEBOX_ENDPOINT');
@@ -202,42 +282,6 @@ function readHeaders(env: Env, warn: ConfigWarning): Record<string, string> {
   if (raw.split(',').some((part) => part.trim() !== '' && part.indexOf('=') < 1))
     warn('ORANGEBOX_HEADERS', 'ORANGEBOX_HEADERS holds something else than name=value; it is left out');
   return parsePairs(raw);
-}
-
-function parseBytes(raw: string): number | undefined {
-  const m = /^(\d+(?:\.\d+)?)\s*(k|m|g)?(?:i?b)?$/i.exec(raw);
-  if (!m) return undefined;
-  const unit = { k: 1024, m: MIB, g: 1024 * MIB }[(m[2] ?? '').toLowerCase()] ?? 1;
-  const value = Math.floor(Number(m[1]) * unit);
-  return Number.isSafeInteger(value) ? value : undefined;
-}
-
-function parseWhole(raw: string): number | undefined {
-  return /^\d{1,9}$/.test(raw) ? Number(raw) : undefined;
-}
-
-/** The form of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs, comma-separated, percent-encoded. */
-function parsePairs(raw: string): Record<string, string> {
-  const pairs: Record<string, string> = {};
-  for (const part of raw.split(',')) {
-    const at = part.indexOf('=');
-    const name = part.slice(0, Math.max(at, 0)).trim();
-    if (name !== '') pairs[name] = percentDecode(part.slice(at + 1).trim());
-  }
-  return pairs;
-}
-
-function percentDecode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/** `true` of earlier conventions and the span modes of the current ones. */
-function isCaptureOn(raw: string | undefined): boolean {
-  return raw !== undefined && ['true', '1', 'span_only', 'span_and_event'].includes(raw.toLowerCase());
 }
 
 /** A program whose working directory was removed has no `cwd()`; such a path can't be created and is told then. */

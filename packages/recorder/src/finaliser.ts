@@ -30,7 +30,8 @@ import { redactJson } from './redact-json.ts';
 import type { RecordLocation } from './record-location.ts';
 import type { SessionBook, SessionPlace } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
-import type { CallSpanFacts, CallSpans } from './spans.ts';
+import { type PayloadOnSpan, withPayload } from './payload-on-span.ts';
+import type { CallSpanFacts, CallSpans, SpanHandle } from './spans.ts';
 import { readExchanges, type SnapshotSource } from './stored-snapshot.ts';
 import type { ToolRecorder } from './tools.ts';
 
@@ -48,6 +49,25 @@ export interface FinaliserHost {
   writeCallEnd(record: CallEndRecord): RecordLocation | undefined;
   /** A snapshot stands in the segment under its key. */
   onStored(end: StoredCall, location: RecordLocation, exchanges: RecordLocation[]): void;
+  /** Ends the span of such a snapshot: at once, or when its payload is ready. */
+  endStored(stored: StoredCall, place: StoredPlace, span: SpanHandle, end: (payload: PayloadOnSpan) => void): void;
+  /** Every call that ended, with what stands on its span; `isWritten`: the segment has its end. */
+  onEnded(ended: EndedSpan, isWritten: boolean): void;
+}
+
+/** Where the records of a stored call are. */
+export interface StoredPlace {
+  location: RecordLocation;
+  exchanges: RecordLocation[];
+}
+
+/** What is measured of a call. */
+export interface EndedSpan {
+  kind: 'llm' | 'http';
+  facts: CallSpanFacts;
+  nested: boolean;
+  /** It was to be written; a call that level `errors` lets go was not. */
+  isWanted: boolean;
 }
 
 /** A call's snapshot and the record of its end. */
@@ -103,18 +123,24 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     const isWanted = host.config.level !== 'errors' || end.spanFacts.status.code === 'error';
     const location = isWanted ? host.writeCallEnd(end.record) : undefined;
     if (!location && end.record.key !== undefined) end = makeEnd(withoutStorage(input), host);
-    host.spans.end(call.span, end.spanFacts);
+    const nested = call.span.nested;
     if (location && end.record.key !== undefined) {
-      host.onStored(
-        end,
-        location,
-        exchanges.flatMap((e) => e.locations),
-      );
+      const stored = { location, exchanges: exchanges.flatMap((e) => e.locations) };
+      host.endStored(end, stored, call.span, endOfSpan(call.span, end.spanFacts, host.spans));
+      host.onStored(end, stored.location, stored.exchanges);
+    } else {
+      host.spans.end(call.span, end.spanFacts);
     }
+    host.onEnded({ kind, facts: end.spanFacts, nested, isWanted }, location !== undefined);
     if (views) noteTools(call, end.record, views, host);
   } finally {
     for (const exchange of exchanges) exchange.release();
   }
+}
+
+/** A function of its own, so that what waits to be called holds nothing else of the call. */
+function endOfSpan(span: SpanHandle, facts: CallSpanFacts, spans: CallSpans): (payload: PayloadOnSpan) => void {
+  return (payload) => spans.end(span, withPayload(facts, payload));
 }
 
 interface EndInput {

@@ -6,9 +6,12 @@ import type { Redactor } from '@orangebox/codec';
 import type { CallEndRecord, Json, ToolRecord } from '@orangebox/schema';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
-import { type FinaliserHost, finaliseCall, type StoredCall } from './finaliser.ts';
+import { type EndedSpan, type FinaliserHost, finaliseCall, type StoredCall } from './finaliser.ts';
+import { InlinePayloads } from './inline-payloads.ts';
 import { LazyShipper } from './lazy-shipper.ts';
 import { semconvNames } from './otel/gen-ai-attributes.ts';
+import { RecorderMetrics } from './metrics/recorder-metrics.ts';
+import { recorderHealth } from './metrics/recorder-health.ts';
 import type { RecordSink } from './record-sink.ts';
 import type { RecordLocation } from './record-location.ts';
 import type { SegmentWriter } from './segment-writer.ts';
@@ -16,7 +19,8 @@ import type { SessionCounts } from './session-counts.ts';
 import { SessionBook } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
 import type { ShipperHost, ShipperStats } from './shipper.ts';
-import type { CallSpans } from './spans.ts';
+import type { PayloadOnSpan } from './payload-on-span.ts';
+import type { CallSpans, SpanHandle } from './spans.ts';
 import { readCallSnapshotJson, readToolSnapshotJson, type SnapshotSource } from './stored-snapshot.ts';
 import { ToolRecorder } from './tools.ts';
 import type { WrappedToolRun } from './wire-events.ts';
@@ -35,6 +39,10 @@ export interface FinisherHost {
   /** A call that began before this time has not been looked at yet. */
   isAnyCallOpenBefore(startUnixNano: bigint): boolean;
   report(code: string, message: string): void;
+  /** Counts a fault without a word. */
+  count(code: string): void;
+  /** Faults so far, by code. */
+  faults(): Record<string, number>;
 }
 
 /** Finishes calls and tool executions. */
@@ -44,6 +52,10 @@ export interface Finisher {
   /** Records tool executions that waited for their call; `force` leaves none. */
   settleTools(force: boolean): void;
   flush(timeoutMs: number): Promise<void>;
+  /** Settles when the spans of all ended calls are ended, or after `timeoutMs`. */
+  flushSpanPayloads(timeoutMs: number): Promise<void>;
+  /** The same at once: the provider will not take them later. */
+  drainSpanPayloads(): void;
   readonly toolCount: number;
   shipperStats(): ShipperStats | undefined;
 }
@@ -57,6 +69,11 @@ class CallFinisher implements Finisher {
   readonly #host: FinisherHost;
   readonly #tools: ToolRecorder;
   readonly #shipper: LazyShipper | undefined;
+  readonly #inline: InlinePayloads | undefined;
+  readonly #metrics: RecorderMetrics;
+  readonly #recorded: Record<string, number> = {};
+  #unwritten = 0;
+  readonly #toolLocations: WeakMap<ToolRecord, RecordLocation> = new WeakMap();
   readonly #finaliserHost: FinaliserHost;
 
   constructor(host: FinisherHost) {
@@ -64,6 +81,12 @@ class CallFinisher implements Finisher {
     const { config, counts, source, sink, spans } = host;
     const spanContent = { captureContent: config.captureContent, names: semconvNames(config.otel.semconvOptIn) };
     this.#shipper = config.endpoint && config.keepsBodies ? new LazyShipper(config, this.#shipperHost()) : undefined;
+    this.#metrics = new RecorderMetrics({
+      config,
+      reporter: { warn: (code, message) => host.report(code, message), count: (code) => host.count(code) },
+      health: () => this.#health(),
+    });
+    this.#inline = config.mode === 'inline' ? this.#makeInline() : undefined;
     this.#tools = new ToolRecorder({
       process: source.process,
       sha256: sha256Hex,
@@ -73,6 +96,10 @@ class CallFinisher implements Finisher {
       keepsContent: config.keepsBodies,
       promisesKeys: config.keepsBodies && config.keepsFiles && config.level === 'full',
       write: (record) => this.#writeTool(record),
+      endStored: (record, span, end) => {
+        const location = this.#toolLocations.get(record);
+        this.#endStored(record, span, () => this.#readTool(location), end);
+      },
       isParent: (spanId) => host.isParent(spanId),
       isAnyCallOpenBefore: (nano) => host.isAnyCallOpenBefore(nano),
       seqOf: (sessionId) => counts.newestSeq(sessionId),
@@ -88,6 +115,15 @@ class CallFinisher implements Finisher {
       redactor: () => host.redactor(),
       writeCallEnd: (record) => this.#append(record),
       onStored: (end, location, exchanges) => this.#offerCall(end, location, exchanges),
+      endStored: ({ record, snapshot }, { location, exchanges }, span, end) =>
+        this.#endStored(
+          record,
+          span,
+          () => readCallSnapshotJson(location, exchanges, this.#host.source),
+          end,
+          () => Buffer.from(JSON.stringify(snapshot)),
+        ),
+      onEnded: (ended, isWritten) => this.#ended(ended, isWritten),
     };
   }
 
@@ -108,11 +144,73 @@ class CallFinisher implements Finisher {
   }
 
   async flush(timeoutMs: number): Promise<void> {
-    await this.#shipper?.flush(timeoutMs);
+    await Promise.all([this.#shipper?.flush(timeoutMs), this.#metrics.flush(timeoutMs)]);
+  }
+
+  async flushSpanPayloads(timeoutMs: number): Promise<void> {
+    await this.#inline?.flush(timeoutMs);
+  }
+
+  drainSpanPayloads(): void {
+    this.#inline?.drainSync();
   }
 
   shipperStats(): ShipperStats | undefined {
-    return this.#shipper?.stats();
+    return (this.#shipper ?? this.#inline)?.stats();
+  }
+
+  #makeInline(): InlinePayloads {
+    const { spans, sink } = this.#host;
+    const inline = new InlinePayloads({
+      isCongested: () => spans.isCongested?.() ?? false,
+      report: (code, message) => this.#host.report(code, message),
+    });
+    spans.onPayloadsExported?.((keys, isAccepted) => {
+      if (isAccepted) for (const key of keys) sink.queue(undefined, { type: 'shipped', key });
+      inline.exported(keys, isAccepted);
+    });
+    return inline;
+  }
+
+  /** Inline transport: the span waits for its payload, where it goes anywhere at all. */
+  #endStored(
+    { key, digest, sizeBytes }: CallEndRecord | ToolRecord,
+    span: SpanHandle,
+    readSnapshotJson: () => Uint8Array,
+    end: (payload: PayloadOnSpan) => void,
+    snapshotJsonNow?: () => Uint8Array,
+  ): void {
+    const room = this.#inline && key !== undefined ? this.#host.spans.payloadRoom?.(span) : undefined;
+    if (!this.#inline || key === undefined || !room) end({});
+    else this.#inline.add({ key, digest, sizeBytes, room, readSnapshotJson, end }, snapshotJsonNow);
+  }
+
+  #readTool(location: RecordLocation | undefined): Uint8Array {
+    if (!location) throw new Error('the tool execution was not written');
+    return readToolSnapshotJson(location, this.#host.source);
+  }
+
+  #ended({ kind, facts, nested, isWanted }: EndedSpan, isWritten: boolean): void {
+    if (isWanted) this.#count(kind, isWritten);
+    if (kind === 'llm') this.#metrics.callEnded(facts, nested);
+    else this.#metrics.touched();
+  }
+
+  #count(kind: string, isWritten: boolean): void {
+    if (isWritten) this.#recorded[kind] = (this.#recorded[kind] ?? 0) + 1;
+    else if (this.#host.config.keepsFiles) this.#unwritten++;
+  }
+
+  #health(): ReturnType<typeof recorderHealth> {
+    const { writer } = this.#host;
+    return recorderHealth({
+      recorded: this.#recorded,
+      unwritten: this.#unwritten,
+      faults: this.#host.faults(),
+      shipper: this.shipperStats(),
+      segmentBytes: writer?.writtenBytes ?? 0,
+      segmentSizeBytes: writer?.sizeBytes ?? 0,
+    });
   }
 
   #append(record: CallEndRecord | ToolRecord): RecordLocation | undefined {
@@ -126,7 +224,12 @@ class CallFinisher implements Finisher {
   #writeTool(record: ToolRecord): boolean {
     if (this.#host.config.level === 'errors' && !record.error && !record.tool.error) return true;
     const location = this.#append(record);
-    if (location) this.#offer(record, () => readToolSnapshotJson(location, this.#host.source));
+    this.#count('tool', location !== undefined);
+    this.#metrics.touched();
+    if (location) {
+      this.#toolLocations.set(record, location);
+      this.#offer(record, () => this.#readTool(location));
+    }
     return location !== undefined;
   }
 

@@ -1,6 +1,7 @@
 /** Loads the payload exporter when the first snapshot is ready; programs without an endpoint never load it. */
 import type { RecorderConfig } from './config.ts';
 import { messageOf } from './report.ts';
+import { nowMs } from './timers.ts';
 import type { Shipper, ShipperHost, ShipperStats, ShipItem } from './shipper.ts';
 
 /** A shipper that is there from the start and works once it is loaded. */
@@ -12,6 +13,7 @@ export class LazyShipper implements Shipper {
   /** Offered after loading failed: they stay in the segment. */
   #unsent: number | undefined;
   #loading: Promise<void> | undefined;
+  #waitingSinceMs: number | undefined;
 
   constructor(config: RecorderConfig, host: ShipperHost) {
     this.#config = config;
@@ -28,6 +30,7 @@ export class LazyShipper implements Shipper {
       return;
     }
     this.#waiting.push(item);
+    this.#waitingSinceMs ??= nowMs();
     this.#loading ??= this.#load();
   }
 
@@ -40,7 +43,16 @@ export class LazyShipper implements Shipper {
   stats(): ShipperStats {
     const pending = this.#waiting.length;
     const failed = this.#unsent ?? 0;
-    return this.#shipper?.stats() ?? { offered: pending + failed, shipped: 0, failed, pending, inFlightBytes: 0 };
+    return (
+      this.#shipper?.stats() ?? {
+        offered: pending + failed,
+        shipped: 0,
+        failed,
+        pending,
+        inFlightBytes: 0,
+        ...(pending > 0 && this.#waitingSinceMs !== undefined ? { oldestUnsentMs: this.#waitingSinceMs } : {}),
+      }
+    );
   }
 
   async #load(): Promise<void> {

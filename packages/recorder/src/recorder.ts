@@ -119,7 +119,10 @@ class SegmentRecorder implements Recorder {
     this.#sink = new RecordSink(this.#writer);
     this.#budget = new MemoryBudget(config.memoryBytes);
     this.#spans = options.spans ?? createCallSpans(config, reporter);
-    this.#spans.onBeforeShutdown?.(() => this.#finishEnded());
+    this.#spans.onBeforeShutdown?.(() => {
+      this.#finishEnded();
+      this.#finisher?.drainSpanPayloads();
+    });
     this.#queue = new DeferredQueue((error) => reporter.fault('deferred', error));
     this.#source = { process, read: (locations) => locations.flatMap((l) => readBack(l, fs)) };
     this.#tracker = new CallTracker({
@@ -190,6 +193,7 @@ class SegmentRecorder implements Recorder {
       if (isEnd) this.#finishEnded();
       else this.#queue.drainSync();
       this.#finisher?.settleTools(isEnd);
+      if (isEnd) this.#finisher?.drainSpanPayloads();
       this.#sink.flush();
       this.#writer?.close();
     } catch (error) {
@@ -206,6 +210,7 @@ class SegmentRecorder implements Recorder {
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       this.#finishEnded();
       this.#finisher?.settleTools(this.#tracker.openExchanges.size === 0);
+      await this.#finisher?.flushSpanPayloads(left());
       await Promise.all([this.#spans.flush(left()), this.#finisher?.flush(left())]);
     } catch (error) {
       this.#reporter.fault('flush', error);
@@ -287,6 +292,8 @@ class SegmentRecorder implements Recorder {
       redactor: () => this.#secrets.redactor(),
       isParent: (spanId) => this.#parents.has(spanId),
       isAnyCallOpenBefore: (nano) => this.#isAnyCallOpenBefore(nano),
+      count: (code) => this.#reporter.count(code),
+      faults: () => this.#reporter.counts(),
       // The message may quote what an endpoint answered.
       report: (code, message) => this.#reporter.warn(code, this.#secrets.redactor().text(message).text),
     });

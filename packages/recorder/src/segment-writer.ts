@@ -52,6 +52,7 @@ export class SegmentWriter {
   #fd: number | undefined;
   #path = '';
   #offset = 0;
+  #writtenBytes = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
   #failing = false;
   #bodiesAllowed = true;
@@ -77,6 +78,16 @@ export class SegmentWriter {
   /** Path of the file that is written to; empty before the first record. */
   get path(): string {
     return this.#path;
+  }
+
+  /** Bytes of that file. */
+  get sizeBytes(): number {
+    return this.#fd === undefined ? 0 : this.#offset;
+  }
+
+  /** Bytes written so far, to all files. */
+  get writtenBytes(): number {
+    return this.#writtenBytes;
   }
 
   /** False while the disk is nearly full or the bound is used up by others: then bodies are not written. */
@@ -181,6 +192,7 @@ export class SegmentWriter {
       throw Object.assign(new Error(`no space left (${written} of ${total} bytes were written)`), { code: 'ENOSPC' });
     }
     this.#offset += total;
+    this.#writtenBytes += total;
     return locations;
   }
 

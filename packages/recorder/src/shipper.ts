@@ -29,6 +29,8 @@ export interface ShipperStats {
   failed: number;
   pending: number;
   inFlightBytes: number;
+  /** When the oldest of what is pending was offered, in ms since the epoch; absent when nothing is. */
+  oldestUnsentMs?: number;
   lastError?: string;
 }
 

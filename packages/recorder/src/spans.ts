@@ -12,6 +12,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { ErrorInfo, SnapshotKind, ToolExecution, TraceRef } from '@orangebox/schema';
 import { SPAN_KEY } from './otel/api-shapes.ts';
+import type { PayloadEvent, PayloadRoom } from './payload-on-span.ts';
 import type { CallContext } from './wire-events.ts';
 
 /** Value of a span attribute. */
@@ -80,6 +81,8 @@ export interface CallSpanFacts {
   attributes: SpanAttributes;
   status: SpanStatus;
   error?: ErrorInfo;
+  /** The snapshot itself, where it rides on its span. */
+  event?: PayloadEvent;
   /** Empty unless the call has several; in the order that was given to `settle`. */
   attempts: AttemptSpanFacts[];
 }
@@ -106,6 +109,8 @@ export interface ToolSpanFacts {
   attributes: SpanAttributes;
   status: SpanStatus;
   error?: ErrorInfo;
+  /** The snapshot itself, where it rides on its span. */
+  event?: PayloadEvent;
 }
 
 /** Ids after {@link CallSpans.settle}. */
@@ -138,6 +143,12 @@ export interface CallSpans {
    * right after its last call must find our spans ended. It settles and ends all calls whose wire has ended.
    */
   onBeforeShutdown?(drain: () => void): void;
+  /** How much of a payload the span can carry; undefined when it goes nowhere, as one that the sampler dropped. */
+  payloadRoom?(handle: SpanHandle): PayloadRoom | undefined;
+  /** Spans with payloads are made faster than they are exported. */
+  isCongested?(): boolean;
+  /** `told` learns what became of spans with payloads, by key; of an application's exporter nobody does. */
+  onPayloadsExported?(told: (keys: readonly string[], isAccepted: boolean) => void): void;
 }
 
 /** Filled in one go; `Math.random` is the program's own and must not be advanced by us. */

@@ -39,3 +39,13 @@ export function cancelTimer(timer: NodeJS.Timeout | undefined): void {
   if (given) given.clearTimeout(timer);
   else clearTimeout(timer);
 }
+
+/** Waits for `work`, at most `timeoutMs`. */
+export async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = afterMs(timeoutMs, resolve);
+  });
+  await Promise.race([work, late]);
+  cancelTimer(timer);
+}

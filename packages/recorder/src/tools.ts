@@ -15,6 +15,7 @@ import { type AskedTool, AskedTools, type AskingCall } from './asked-tools.ts';
 import { errorInfo } from './error-info.ts';
 import { toolSpanFacts, type SpanContentOptions } from './otel/span-content.ts';
 import { toolSpanRecord } from './otel/span-record.ts';
+import { type PayloadOnSpan, withPayload } from './payload-on-span.ts';
 import { programWords } from './program-words.ts';
 import type { CallSpans, SpanHandle } from './spans.ts';
 import type { WrappedToolRun } from './wire-events.ts';
@@ -32,6 +33,8 @@ export interface ToolHost {
   keepsContent: boolean;
   /** Writes the record; false when it is not on the disk. */
   write(record: ToolRecord): boolean;
+  /** Ends the span of a snapshot that was written under its key: at once, or when its payload is ready. */
+  endStored(record: ToolRecord, span: SpanHandle, end: (payload: PayloadOnSpan) => void): void;
   /** Calls made inside this span name it as their parent. */
   isParent(spanId: string): boolean;
   /** A call that began before this time has not been looked at yet. */
@@ -51,6 +54,11 @@ export interface EndedCall {
   metadata: JsonObject | undefined;
   toolCalls: readonly ToolCall[];
   asking: AskingCall;
+}
+
+interface MadeTool {
+  record: ToolRecord;
+  end: (payload?: PayloadOnSpan) => void;
 }
 
 interface WaitingRun {
@@ -199,7 +207,7 @@ export class ToolRecorder {
   #record(span: SpanHandle, facts: ToolFacts): void {
     const { keepsContent, process, sha256, spans, spanContent, promisesKeys } = this.#host;
     const kept = keepsContent ? facts : withoutContent(facts);
-    const make = (fidelity: Fidelity, withKey: boolean): { record: ToolRecord; end: () => void } => {
+    const make = (fidelity: Fidelity, withKey: boolean): MadeTool => {
       const snapshot = buildToolSnapshot({ ...kept, fidelity }, process, sha256);
       const sizeBytes = Buffer.byteLength(JSON.stringify(snapshot));
       const key = withKey ? snapshotKey(snapshot) : undefined;
@@ -218,12 +226,14 @@ export class ToolRecorder {
       // What may stand on a span is for the span's own setting to say.
       const whole = keepsContent ? snapshot : buildToolSnapshot({ ...facts, fidelity }, process, sha256);
       const ownFacts = keepsContent ? spanFacts : toolSpanFacts({ ...content, snapshot: whole }, spanContent);
-      return { record, end: () => spans.endTool(span, ownFacts) };
+      return { record, end: (payload = {}) => spans.endTool(span, withPayload(ownFacts, payload)) };
     };
     const notStored: Fidelity = { level: 'partial', reason: 'no_storage' };
     const made = make(promisesKeys ? facts.fidelity : notStored, promisesKeys);
     this.count++;
-    if (this.#host.write(made.record) || !promisesKeys) made.end();
+    const isWritten = this.#host.write(made.record);
+    if (isWritten && promisesKeys) this.#host.endStored(made.record, span, made.end);
+    else if (!promisesKeys) made.end();
     else make(notStored, false).end();
   }
 }

@@ -20,6 +20,8 @@ export const ATTR = {
   sessionId: 'orangebox.session.id',
   sessionSeq: 'orangebox.session.seq',
   sessionBasis: 'orangebox.session.basis',
+  /** Inline transport: why the snapshot did not ride on its span and stands on the program's machine only; absent otherwise. */
+  snapshotKeptLocal: 'orangebox.snapshot.kept_local',
 } as const;
 
 /** gen_ai, error, server and http names that Orangebox writes. */
@@ -49,6 +51,7 @@ export const GEN_AI = {
   usageOutputTokens: 'gen_ai.usage.output_tokens',
   usageCacheReadInputTokens: 'gen_ai.usage.cache_read.input_tokens',
   usageCacheCreationInputTokens: 'gen_ai.usage.cache_creation.input_tokens',
+  tokenType: 'gen_ai.token.type',
   usageReasoningOutputTokens: 'gen_ai.usage.reasoning.output_tokens',
   embeddingsDimensionCount: 'gen_ai.embeddings.dimension.count',
   toolName: 'gen_ai.tool.name',
@@ -87,3 +90,33 @@ export const PAYLOAD = {
 
 /** Largest part of a payload: 8 MiB, below the default request limit of every collector. */
 export const PAYLOAD_PART_MAX_BYTES: number = 8 * 1024 * 1024;
+
+/** Names of metrics: the conventions' client histograms, and the recorder's own health. */
+export const METRIC = {
+  /** Seconds, histogram. */
+  operationDuration: 'gen_ai.client.operation.duration',
+  /** Tokens, histogram, by {@link GEN_AI.tokenType}. */
+  tokenUsage: 'gen_ai.client.token.usage',
+  /** Seconds, histogram, streamed answers only. */
+  timeToFirstChunk: 'gen_ai.client.operation.time_to_first_chunk',
+  /** Snapshots written to the segment, counter, by {@link METRIC_ATTR.kind}. */
+  recorded: 'orangebox.recorder.recorded',
+  /** Snapshots that whoever was sent them acknowledged, counter. */
+  sent: 'orangebox.recorder.sent',
+  /** What was not kept or not sent, counter, by {@link METRIC_ATTR.reason}. */
+  dropped: 'orangebox.recorder.dropped',
+  /** Snapshots that wait to be sent, gauge. */
+  pending: 'orangebox.recorder.pending',
+  /** Seconds that the oldest of them has waited, gauge. */
+  oldestUnsentAge: 'orangebox.recorder.oldest_unsent.age',
+  /** Bytes written to segments, counter. */
+  segmentBytes: 'orangebox.recorder.segment.bytes',
+  /** Bytes of the file that is written to, gauge. */
+  segmentSize: 'orangebox.recorder.segment.size',
+} as const;
+
+/** Attributes of the recorder's own metrics. */
+export const METRIC_ATTR = {
+  kind: 'orangebox.snapshot.kind',
+  reason: 'orangebox.reason',
+} as const;

@@ -23,6 +23,7 @@ export interface ApiSpan {
   setAttributes(attributes: SpanAttributes): unknown;
   setStatus(status: { code: number; message?: string }): unknown;
   updateName(name: string): unknown;
+  addEvent?(name: string, attributes: SpanAttributes, time: HrTime): unknown;
   end(endTime?: HrTime): void;
   isRecording(): boolean;
 }

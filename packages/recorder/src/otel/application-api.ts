@@ -1,6 +1,7 @@
 /** Finds what the application registered with the OpenTelemetry API. We register nothing there, ever. */
 import { INSTRUMENTATION_SCOPE, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
 import type { OtelContext } from '../wire-events.ts';
+import type { ApiMeterProvider } from './api-meters.ts';
 import { type ApiTracer, SUPPRESS_KEY } from './api-shapes.ts';
 import { ROOT_CONTEXT } from './context.ts';
 
@@ -11,6 +12,7 @@ const RUNTIME_GLOBAL: symbol = Symbol.for('orangebox.runtime.1');
 
 interface ApiGlobal {
   trace?: ApiTracerProvider;
+  metrics?: ApiMeterProvider;
   context?: { active(): OtelContext; with<T>(context: OtelContext, fn: () => T): T };
 }
 
@@ -30,6 +32,11 @@ export function applicationProvider(): object | undefined {
   const provider = registered().trace;
   const delegate = provider?.getDelegate?.() ?? provider;
   return typeof delegate === 'object' && delegate !== null ? delegate : undefined;
+}
+
+/** The application's meter provider; undefined when none is registered. */
+export function applicationMeterProvider(): ApiMeterProvider | undefined {
+  return registered().metrics;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Spans made by the application's provider, with the ids that its SDK gives. */
-import { ATTR, type TraceRef } from '@orangebox/schema';
+import { ATTR, PAYLOAD, type TraceRef } from '@orangebox/schema';
+import { type PayloadEvent, type PayloadRoom, withPayload } from '../payload-on-span.ts';
 import type { Reporter } from '../report.ts';
 import type { SpanAttributes, SpanStatus } from '../spans.ts';
 import type { OtelContext } from '../wire-events.ts';
@@ -62,16 +63,27 @@ export function startApplicationSpan(
 /** Ends a span with its final facts, at the time noted on the wire. */
 export function endApplicationSpan(
   { span }: ApplicationSpan,
-  facts: { name?: string; attributes: SpanAttributes; status: SpanStatus; endUnixNano: bigint },
+  facts: {
+    name?: string;
+    attributes: SpanAttributes;
+    status: SpanStatus;
+    endUnixNano: bigint;
+    event?: PayloadEvent;
+  },
   reporter: Reporter,
 ): void {
-  span.setAttributes(facts.attributes);
+  let { attributes } = facts;
+  if (facts.event && !addPayload(span, facts.event, facts.endUnixNano)) {
+    reporter.warn('inline_cut', 'the OpenTelemetry provider cut a snapshot; it stays on this machine');
+    attributes = withPayload(facts, { keptLocal: 'value_limit' }).attributes;
+  }
+  span.setAttributes(attributes);
   if (facts.name !== undefined) span.updateName(facts.name);
   if (facts.status.code === 'error') {
     const { message } = facts.status;
     span.setStatus({ code: API_STATUS_ERROR, ...(message === undefined ? {} : { message }) });
   }
-  warnWhenCut(span, facts.attributes, reporter);
+  warnWhenCut(span, attributes, reporter);
   span.end(hrTime(facts.endUnixNano));
 }
 
@@ -85,6 +97,42 @@ export function adoptIds(span: ApiSpan, ids: { traceId: string; spanId: string }
   } catch {
     // Frozen or computed: the span then stands under ids of its own, and still names the snapshot by its key.
   }
+}
+
+/** Limits and events of the SDK's spans (1.x and 2.x). */
+interface SdkSpanEvents {
+  _spanLimits?: {
+    attributeValueLengthLimit?: unknown;
+    eventCountLimit?: unknown;
+    attributePerEventCountLimit?: unknown;
+  };
+  events?: { name?: unknown; attributes?: Record<string, unknown> }[];
+}
+
+/** Attributes of the event that carries a payload. */
+const PAYLOAD_ATTRIBUTES = Object.keys(PAYLOAD).length - 1;
+
+/** How much of a payload a span of the application can carry; undefined when it is not recorded. */
+export function roomOfApplicationSpan({ span }: ApplicationSpan): PayloadRoom | undefined {
+  if (!span.isRecording() || typeof span.addEvent !== 'function') return undefined;
+  const limits = (span as SdkSpanEvents)._spanLimits;
+  const limitOf = (value: unknown): number => (typeof value === 'number' ? value : Number.POSITIVE_INFINITY);
+  const hasRoom = limitOf(limits?.eventCountLimit) > 0;
+  const isWhole = limitOf(limits?.attributePerEventCountLimit) >= PAYLOAD_ATTRIBUTES;
+  return { maxChars: hasRoom && isWhole ? limitOf(limits?.attributeValueLengthLimit) : 0, isAcknowledged: false };
+}
+
+/** False when the span cut what it was given; then it is taken back where that can be done. */
+function addPayload(span: ApiSpan, { name, body, attributes }: PayloadEvent, unixNano: bigint): boolean {
+  span.addEvent?.(name, attributes, hrTime(unixNano));
+  const { events } = span as SdkSpanEvents;
+  // Other SDKs show nothing of their events.
+  if (!Array.isArray(events)) return true;
+  const last = events.at(-1);
+  if (last?.name !== name) return false;
+  if (last.attributes?.[PAYLOAD.body] === body) return true;
+  events.pop();
+  return false;
 }
 
 /** A limit on attribute values cuts the key, which nobody can find a snapshot by any more. */

@@ -18,11 +18,13 @@ import {
   type ToolSpanFacts,
   type ToolSpanStart,
 } from '../spans.ts';
+import type { PayloadRoom } from '../payload-on-span.ts';
 import type { CallContext } from '../wire-events.ts';
 import {
   adoptIds,
   type ApplicationSpan,
   endApplicationSpan,
+  roomOfApplicationSpan,
   startApplicationSpan,
   warnValueLimit,
 } from './application-spans.ts';
@@ -58,6 +60,7 @@ class OtelCallSpans implements CallSpans {
   readonly #reporter: Reporter;
   readonly #private: ReturnType<typeof createPrivateSpans> | undefined;
   readonly #sampled: ReturnType<typeof samplingDecision>;
+  readonly #valueLimit: number;
   readonly #foreign = createForeignSpanWatch();
   #watch: ReturnType<typeof createShutdownWatch> | undefined;
 
@@ -65,6 +68,7 @@ class OtelCallSpans implements CallSpans {
     this.#reporter = reporter;
     const { exporter, sampler, samplerArgument, attributeValueLimit } = config.otel;
     this.#private = exporter === 'none' ? undefined : createPrivateSpans(config, recorderVersion, reporter);
+    this.#valueLimit = attributeValueLimit ?? Number.POSITIVE_INFINITY;
     this.#sampled = this.#private ? samplingDecision(sampler, samplerArgument) : () => true;
     if (this.#private && attributeValueLimit !== undefined && attributeValueLimit < 80) warnValueLimit(reporter);
   }
@@ -194,6 +198,26 @@ class OtelCallSpans implements CallSpans {
 
   onBeforeShutdown(drain: () => void): void {
     this.#watch = createShutdownWatch(() => this.#guard(drain));
+  }
+
+  payloadRoom(given: SpanHandle): PayloadRoom | undefined {
+    const handle = given as Handle;
+    try {
+      if (handle.application) return roomOfApplicationSpan(handle.application);
+    } catch {
+      // A foreign span that can't be asked is given nothing to carry.
+      return undefined;
+    }
+    if (!this.#private || handle.suppressed || !handle.trace.sampled) return undefined;
+    return { maxChars: this.#valueLimit, isAcknowledged: true };
+  }
+
+  isCongested(): boolean {
+    return this.#private?.isCongested?.() ?? false;
+  }
+
+  onPayloadsExported(told: (keys: readonly string[], isAccepted: boolean) => void): void {
+    this.#private?.onPayloadsExported(told);
   }
 
   #newHandle(call: CallSpanStart): Handle {

@@ -1,5 +1,6 @@
 /** What the private provider is handed: a span that is over, with nothing left to decide. */
 import type { TraceRef } from '@orangebox/schema';
+import type { PayloadEvent } from '../payload-on-span.ts';
 import type { SpanAttributes, SpanStatus } from '../spans.ts';
 
 /** A finished span. */
@@ -11,6 +12,7 @@ export interface FinishedSpan {
   endUnixNano: bigint;
   attributes: SpanAttributes;
   status: SpanStatus;
+  event?: PayloadEvent;
 }
 
 /** Takes finished spans to their exporter. */
@@ -18,4 +20,9 @@ export interface SpanSink {
   add(span: FinishedSpan): void;
   /** Settles when everything added was exported or given up, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
+  /** Spans with payloads wait for their export, many or large ones. */
+  isCongested?(): boolean;
 }
+
+/** Learns what became of spans with payloads, by key. */
+export type PayloadsExported = (keys: readonly string[], isAccepted: boolean) => void;

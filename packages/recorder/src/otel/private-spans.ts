@@ -1,9 +1,10 @@
 /** Holds finished spans until the private provider has been loaded, and hands them on. */
+import { ATTR } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import type { Reporter } from '../report.ts';
 import { hidden } from './application-api.ts';
-import type { FinishedSpan, SpanSink } from './finished-span.ts';
-import { afterMs, cancelTimer, nextTurn, nowMs } from '../timers.ts';
+import type { FinishedSpan, PayloadsExported, SpanSink } from './finished-span.ts';
+import { nextTurn, nowMs, within } from '../timers.ts';
 
 /** As many as the SDK's own queue holds. */
 const MAX_WAITING = 2048;
@@ -12,6 +13,8 @@ const MAX_WAITING = 2048;
 export interface PrivateSpans extends SpanSink {
   /** Starts loading, in a turn of its own. Call it when the first request has left. */
   prepare(): void;
+  /** One that is told what became of spans with payloads. */
+  onPayloadsExported(told: PayloadsExported): void;
 }
 
 /** Makes the sink; `load` is replaced in tests. */
@@ -19,8 +22,9 @@ export function createPrivateSpans(
   config: RecorderConfig,
   version: string,
   reporter: Reporter,
-  load: (config: RecorderConfig, version: string) => Promise<SpanSink> = loadSdkProvider,
+  load: typeof loadSdkProvider = loadSdkProvider,
 ): PrivateSpans {
+  let onExported: PayloadsExported = () => {};
   const waiting: FinishedSpan[] = [];
   let sink: SpanSink | undefined;
   let loading: Promise<void> | undefined;
@@ -34,14 +38,21 @@ export function createPrivateSpans(
     }
   };
 
+  let hasFailed = false;
+  const giveUp = ({ event, attributes }: FinishedSpan): void => {
+    const key = attributes[ATTR.snapshotKey];
+    if (event && typeof key === 'string') onExported([key], false);
+  };
+
   const start = (): Promise<void> => {
-    loading ??= hidden(() => load(config, version)).then(
+    loading ??= hidden(() => load(config, version, (keys, isAccepted) => onExported(keys, isAccepted))).then(
       (loaded) => {
         sink = loaded;
         for (const span of waiting.splice(0)) addNow(loaded, span);
       },
       (error: unknown) => {
-        waiting.length = 0;
+        for (const span of waiting.splice(0)) giveUp(span);
+        hasFailed = true;
         reporter.fault('otel_load', error);
       },
     );
@@ -55,9 +66,18 @@ export function createPrivateSpans(
     },
     add(span) {
       if (sink) return addNow(sink, span);
-      if (waiting.length >= MAX_WAITING) return reporter.count('span_queue_full');
+      if (hasFailed || waiting.length >= MAX_WAITING) {
+        giveUp(span);
+        if (!hasFailed) reporter.count('span_queue_full');
+        return;
+      }
       waiting.push(span);
       void start();
+    },
+    // Until the SDK is there nothing is exported: what waits for it is bounded by its own queue.
+    isCongested: () => (sink ? (sink.isCongested?.() ?? false) : !hasFailed && waiting.some(({ event }) => event)),
+    onPayloadsExported(told) {
+      onExported = told;
     },
     async flush(timeoutMs) {
       if (!sink && waiting.length === 0) return;
@@ -75,17 +95,11 @@ export function createPrivateSpans(
   };
 }
 
-async function loadSdkProvider(config: RecorderConfig, version: string): Promise<SpanSink> {
+async function loadSdkProvider(
+  config: RecorderConfig,
+  version: string,
+  onExported: PayloadsExported,
+): Promise<SpanSink> {
   const { createSdkProvider } = await import('./sdk-provider.ts');
-  return createSdkProvider(config, version);
-}
-
-/** Waits for `work`, at most `timeoutMs`. */
-async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = afterMs(timeoutMs, resolve);
-  });
-  await Promise.race([work, late]);
-  cancelTimer(timer);
+  return createSdkProvider(config, version, onExported);
 }

@@ -15,9 +15,11 @@ import {
 import { INSTRUMENTATION_SCOPE, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import { API_SPAN_KIND, API_STATUS_ERROR, hrTime } from './api-shapes.ts';
+import { BoundedExporter } from './bounded-exporter.ts';
 import { contextWithParent, ROOT_CONTEXT } from './context.ts';
 import { ExitingExporter } from './exiting-exporter.ts';
-import type { FinishedSpan, SpanSink } from './finished-span.ts';
+import type { FinishedSpan, PayloadsExported, SpanSink } from './finished-span.ts';
+import { PayloadBacklog } from './payload-backlog.ts';
 
 /** Gives the SDK the ids that a span already has in the segment. */
 class GivenIds {
@@ -27,9 +29,14 @@ class GivenIds {
 }
 
 /** Makes the private provider. Exporter, batching and limits read their standard `OTEL_*` variables themselves. */
-export async function createSdkProvider(config: RecorderConfig, version: string): Promise<SpanSink> {
+export async function createSdkProvider(
+  config: RecorderConfig,
+  version: string,
+  onExported: PayloadsExported = () => {},
+): Promise<SpanSink> {
   const ids = new GivenIds();
-  const { processor, exporting } = await createProcessor(config);
+  const backlog = new PayloadBacklog(() => provider.forceFlush(), onExported);
+  const { processor, exporting } = await createProcessor(config, backlog);
   const provider = new BasicTracerProvider({
     idGenerator: ids,
     // Spans that the configured sampler dropped never come here (see sampling.ts).
@@ -43,6 +50,7 @@ export async function createSdkProvider(config: RecorderConfig, version: string)
   return {
     add(span) {
       ids.next = span.trace;
+      backlog.added(span);
       const started = tracer.startSpan(
         span.name,
         {
@@ -56,8 +64,11 @@ export async function createSdkProvider(config: RecorderConfig, version: string)
         const { message } = span.status;
         started.setStatus({ code: API_STATUS_ERROR, ...(message === undefined ? {} : { message }) });
       }
+      if (span.event) started.addEvent(span.event.name, span.event.attributes, hrTime(span.endUnixNano));
       started.end(hrTime(span.endUnixNano));
+      backlog.flushIfLarge();
     },
+    isCongested: () => backlog.isCongested,
     async flush(timeoutMs) {
       exporting?.leaveWithin(timeoutMs);
       try {
@@ -76,11 +87,16 @@ function parentContext({ trace }: FinishedSpan): ReturnType<typeof contextWithPa
 
 async function createProcessor(
   config: RecorderConfig,
+  backlog: PayloadBacklog,
 ): Promise<{ processor: SpanProcessor; exporting?: ExitingExporter }> {
-  if (config.otel.exporter === 'console') return { processor: new SimpleSpanProcessor(new ConsoleSpanExporter()) };
+  const bounded = (exporter: SpanExporter): SpanExporter =>
+    new BoundedExporter(exporter, (spans, isAccepted) => backlog.exported(spans, isAccepted));
+  if (config.otel.exporter === 'console') {
+    return { processor: new SimpleSpanProcessor(bounded(new ConsoleSpanExporter())) };
+  }
   const create = await otlpExporterFactory(config.otel.protocol);
   const exporting = new ExitingExporter(create);
-  return { processor: new BatchSpanProcessor(exporting), exporting };
+  return { processor: new BatchSpanProcessor(bounded(exporting)), exporting };
 }
 
 async function otlpExporterFactory(

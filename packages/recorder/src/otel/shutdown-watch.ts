@@ -2,13 +2,13 @@
  * Lets us end our spans before the application's provider stops taking them: many programs call `shutdown()` right after
  * their last call. The provider's `shutdown` and `forceFlush` are wrapped on that one object and do what they did.
  */
-import { applicationProvider } from './application-api.ts';
+import { applicationMeterProvider, applicationProvider } from './application-api.ts';
 
 type Method = (...args: unknown[]) => unknown;
 
 /** Wraps each provider it sees once. */
 export interface ShutdownWatch {
-  /** Looks at the provider that is registered now. */
+  /** Looks at the providers of spans and metrics that are registered now. */
   look(): void;
   /** Puts the provider's own methods back. */
   undo(): void;
@@ -19,10 +19,12 @@ export function createShutdownWatch(drain: () => void): ShutdownWatch {
   const undos = new Map<object, () => void>();
   return {
     look() {
-      const provider = applicationProvider();
-      if (!provider || undos.has(provider)) return;
-      const restore = ['shutdown', 'forceFlush'].map((name) => wrap(provider as Record<string, unknown>, name, drain));
-      undos.set(provider, () => restore.forEach((undo) => undo()));
+      for (const provider of [applicationProvider(), applicationMeterProvider()]) {
+        if (!provider || undos.has(provider)) continue;
+        const target = provider as unknown as Record<string, unknown>;
+        const restore = ['shutdown', 'forceFlush'].map((name) => wrap(target, name, drain));
+        undos.set(provider, () => restore.forEach((undo) => undo()));
+      }
     },
     undo() {
       for (const undo of undos.values()) undo();

@@ -67,6 +67,7 @@ export function orangeboxPlaceholders(): SpanAttributes {
     [ATTR.sessionId]: '',
     [ATTR.sessionSeq]: 0,
     [ATTR.sessionBasis]: '',
+    [ATTR.snapshotKeptLocal]: '',
   };
 }
 

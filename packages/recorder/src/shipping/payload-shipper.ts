@@ -12,7 +12,7 @@ import { createPacing, type Pacing } from './pacing.ts';
 import { compressSnapshot, partOf } from './parts.ts';
 import { createTransport, type SendOutcome, type Transport } from './transport.ts';
 import { createWaitingItems, type WaitingItem } from './waiting-items.ts';
-import { afterMs, cancelTimer } from '../timers.ts';
+import { afterMs, cancelTimer, nowMs } from '../timers.ts';
 
 /** Bounds of a shipper. */
 export interface ShipperLimits {
@@ -66,6 +66,8 @@ class PayloadShipper implements Shipper {
   readonly #pacing: Pacing;
   readonly #waiting = createWaitingItems();
   readonly #watch = createExitWatch(250, () => this.#abandon());
+  /** When each key that is neither shipped nor given up was offered, oldest first. */
+  readonly #unsent = new Map<string, number>();
   readonly #flushes = new Set<() => void>();
   #envelope: Promise<Envelope> | undefined;
   #sending = 0;
@@ -102,6 +104,7 @@ class PayloadShipper implements Shipper {
       this.#giveUp('payload_queue_full', 'too many payloads wait to be sent; the newest stay on this machine');
       return;
     }
+    this.#unsent.set(item.key, nowMs());
     this.#waiting.add({ item, failures: 0, acceptedAtFirstFailure: 0 });
     this.#pump(item, snapshotJsonNow);
   }
@@ -124,12 +127,14 @@ class PayloadShipper implements Shipper {
   }
 
   stats(): ShipperStats {
+    const [oldestUnsentMs] = this.#unsent.values();
     return {
       offered: this.#offered,
       shipped: this.#shipped,
       failed: this.#failed,
       pending: this.#waiting.size + this.#sending,
       inFlightBytes: this.#bytesInFlight,
+      ...(oldestUnsentMs === undefined ? {} : { oldestUnsentMs }),
       ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
     };
   }
@@ -162,6 +167,7 @@ class PayloadShipper implements Shipper {
       await this.#ship(waiting, readNow);
     } catch (error) {
       // The segment is gone or can't be read: nothing that another try would change.
+      this.#unsent.delete(waiting.item.key);
       this.#giveUp(
         'payload_lost',
         `a recording can't be read back (${error instanceof Error ? error.message : 'unknown'})`,
@@ -201,6 +207,7 @@ class PayloadShipper implements Shipper {
       this.#pacing.succeeded();
     }
     this.#shipped++;
+    this.#unsent.delete(item.key);
     this.#host.acknowledged(item.key);
   }
 
@@ -213,6 +220,7 @@ class PayloadShipper implements Shipper {
     }
     this.#lastError = outcome.reason;
     if (outcome.kind === 'refused') {
+      this.#unsent.delete(waiting.item.key);
       this.#giveUp(
         'payload_refused',
         `the payload endpoint refused a recording (${outcome.reason}); it stays on this machine`,
@@ -240,6 +248,7 @@ class PayloadShipper implements Shipper {
     waiting.failures++;
     const othersWereTaken = this.#shipped > waiting.acceptedAtFirstFailure;
     if (othersWereTaken && waiting.failures >= this.#limits.failuresPerItem) {
+      this.#unsent.delete(waiting.item.key);
       this.#giveUp('payload_failing', `a recording could not be sent (${outcome.reason}); it stays on this machine`);
       return;
     }
