@@ -18,7 +18,7 @@ function run(command, args) {
 }
 
 /** Folders that something besides development needs, as the lock says: where they are here, and where they go. */
-function runtimeFolders(lock) {
+export function runtimeFolders(lock) {
   const needed = [];
   const ofWorkspaces = /^packages\/([^/]+)\/node_modules\//;
   const installedAs = Object.fromEntries(
@@ -26,11 +26,12 @@ function runtimeFolders(lock) {
   );
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (!path.includes('node_modules/') || entry.dev === true || entry.devOptional === true) continue;
+    const source = entry.link ? entry.resolved : path;
     // Optional ones are of one platform each: only those that are installed here.
-    if (!existsSync(join(root, path))) continue;
+    if (!existsSync(join(root, source))) continue;
     const workspace = ofWorkspaces.exec(path)?.[0].slice(0, -'/node_modules/'.length);
     const target = workspace === undefined ? path : installedAs[workspace] + path.slice(workspace.length);
-    needed.push({ source: entry.link ? entry.resolved : path, target, link: entry.link === true });
+    needed.push({ source, target, link: entry.link === true });
   }
   return needed;
 }
