@@ -1,2 +1,18 @@
 /** Public names of @orangebox/server. */
-export {};
+
+// The archiver
+export { type Archiver, type ArchiverOptions, type ArchiverTls, startArchiver } from './archiver/archiver.ts';
+export type { IndexSink } from './archiver/index-sink.ts';
+export { type ArchiverLimits, DEFAULT_LIMITS } from './archiver/limits.ts';
+export { type ArchiverLog, createLog, type LogFields } from './archiver/log.ts';
+export type { QuarantineLimits } from './archiver/quarantine.ts';
+
+// Its configuration
+export {
+  ARCHIVER_PORT,
+  type ArchiveConfig,
+  type ArchiveFlags,
+  parseListen,
+  readArchiveConfig,
+  readStore,
+} from './config.ts';

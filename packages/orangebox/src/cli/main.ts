@@ -160,6 +160,24 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => purge(context, options));
     });
 
+  add('archive', 'take payloads over OTLP/HTTP and write them to a store')
+    .option('--store <place>', 's3://bucket/prefix or a directory (default: ORANGEBOX_STORE)')
+    .option('--listen <address>', 'HOST:PORT (default: 127.0.0.1:4330)')
+    .option('--token-file <file>', 'bearer tokens, one a line, beside those of ORANGEBOX_ARCHIVE_TOKEN')
+    .option('--tls-cert <file>', 'certificate, PEM')
+    .option('--tls-key <file>', 'its key, PEM')
+    .option('--tls-client-ca <file>', 'demand client certificates signed by these')
+    .option('--metrics-public', 'answer /metrics without a token')
+    .option('--memory-bytes <size>', 'bound of all that is worked on at once (default: 256MiB)')
+    .option('--max-request-bytes <size>', 'bound of one request (default: 64MiB)')
+    .option('--max-connections <n>', 'connections at once (default: 1024)')
+    .option('--writes <n>', 'writes to the store at once (default: 16)')
+    .option('--no-index', 'write no index objects')
+    .action(async (options, command: Command) => {
+      const { archive } = await import('./commands/archive.ts');
+      await start(command, (context) => archive(context, options));
+    });
+
   add('path', 'print the absolute path of orangebox/register').action(async (_options, command: Command) => {
     const { path } = await import('./commands/path.ts');
     await start(command, path);

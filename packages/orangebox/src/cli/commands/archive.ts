@@ -1,0 +1,43 @@
+/** `orangebox archive`: takes payloads over OTLP/HTTP and writes them to a store, until it is told to stop. */
+import { type ArchiveFlags, readArchiveConfig, startArchiver } from '@orangebox/server';
+import { openBucket } from '@orangebox/store';
+import type { CommandContext } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { VERSION } from '../version.ts';
+
+/** Options of `archive`. */
+export type ArchiveOptions = ArchiveFlags;
+
+/** Runs the archiver. SIGTERM and SIGINT let it finish what is under way; the second one ends it at once. */
+export async function archive(context: CommandContext, options: ArchiveOptions): Promise<number> {
+  const { env, cwd } = context;
+  const config = readArchiveConfig(env.all, options);
+  const bucket = openBucket(config.store, { env: env.all, cwd });
+  const { host, port, tokens, tls, metricsPublic, limits } = config;
+  const archiver = await startArchiver({
+    bucket,
+    host,
+    port,
+    tokens,
+    metricsPublic,
+    limits,
+    version: VERSION,
+    ...(tls === undefined ? {} : { tls }),
+  });
+  await stopSignal();
+  await archiver.stop();
+  await bucket.close();
+  return EXIT.ok;
+}
+
+/** Resolves at the first signal. From then on the next one ends the process as it would have without us. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+    const listener = (): void => {
+      for (const signal of signals) process.off(signal, listener);
+      resolve();
+    };
+    for (const signal of signals) process.on(signal, listener);
+  });
+}
