@@ -84,7 +84,8 @@ async function build(name, target) {
         step.go.map((word) => (word === '{output}' ? output : word)),
       );
     }
-    renameSync(dirname(output), dirname(target));
+    // Should another run have been here all the same, its binary is as good.
+    if (!existsSync(target)) renameSync(dirname(output), dirname(target));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
