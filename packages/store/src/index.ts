@@ -53,6 +53,16 @@ export { joinLater, type LaterFacts } from './join-later.ts';
 
 // Objects of a store elsewhere
 export type { BucketListOptions, BucketObject, BucketWriteOptions, ObjectBucket } from './objects/bucket.ts';
+export { type BucketInitOptions, initBucket } from './objects/bucket-init/init-bucket.ts';
+export type {
+  BucketInitItem,
+  BucketInitItemName,
+  BucketInitOutcome,
+  BucketInitReport,
+  BucketPolicies,
+  PolicyDocument,
+  PolicyStatement,
+} from './objects/bucket-init/init-report.ts';
 export { createBucketStore } from './objects/bucket-store.ts';
 export { createDirectoryBucket } from './objects/directory-bucket.ts';
 export { type IndexQuery, readIndex } from './objects/index-reader.ts';

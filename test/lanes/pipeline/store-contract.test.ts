@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { createBucketStore, createS3Bucket, type ObjectBucket, type S3Checksum } from '@orangebox/store';
+import { createBucketStore, initBucket, type ObjectBucket, openBucket, type S3Checksum } from '@orangebox/store';
 import { bucketContract } from '../../../packages/store/src/testing/bucket-suite.ts';
 import { storeContract } from '../../../packages/store/src/testing/contract-suite.ts';
 import { startWeed, type WeedServer } from './servers/index.ts';
@@ -8,14 +8,14 @@ import { startWeed, type WeedServer } from './servers/index.ts';
 let weed: WeedServer;
 beforeAll(async () => {
   weed = await startWeed();
+  await initBucket('s3://contract', { env: weed.clientEnv });
 });
 afterAll(() => weed.stop());
 
 /** A place of its own in the server's bucket. */
 function emptyBucket(checksum: S3Checksum): ObjectBucket {
   const url = `s3://contract/${randomBytes(6).toString('hex')}`;
-  const credentials = { accessKeyId: 'any', secretAccessKey: 'any' };
-  return createS3Bucket({ url, endpoint: weed.url, checksum, credentials });
+  return openBucket(url, { env: weed.clientEnv, s3: { checksum } });
 }
 
 describe.each<S3Checksum>(['default', 'when_required'])('a real S3 server, checksums %s', (checksum) => {

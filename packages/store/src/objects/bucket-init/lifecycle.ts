@@ -1,0 +1,87 @@
+/** Lifecycle rules by prefix: how long objects stay, and when they move to a cheaper tier. */
+import type { LifecycleRule, TransitionStorageClass } from '@aws-sdk/client-s3';
+import { INDEX_PREFIX, QUARANTINE_PREFIX } from '@orangebox/schema';
+
+/** What is wanted of a bucket's lifecycle. */
+export interface LifecycleWishes {
+  /** Days that snapshots and their index stay; for ever when left out. */
+  retentionDays?: number;
+  /** Days that refused payloads stay (default 30). */
+  quarantineDays?: number;
+  /** Moves snapshots to another storage class after some days. */
+  tier?: { days: number; storageClass: string };
+}
+
+/** The rules that the wishes mean, one per prefix. */
+export function wantedRules(wishes: LifecycleWishes, prefix: string): LifecycleRule[] {
+  const { retentionDays, quarantineDays = 30, tier } = wishes;
+  const rule = (folder: string, days: number | undefined, transition?: typeof tier): LifecycleRule[] => {
+    if (days === undefined && !transition) return [];
+    return [
+      {
+        ID: `orangebox-${prefix}${folder}`.replace(/[^A-Za-z0-9_-]+/g, '-').slice(0, 255),
+        Status: 'Enabled',
+        Filter: { Prefix: prefix + folder },
+        ...(days === undefined ? {} : { Expiration: { Days: days } }),
+        ...(transition
+          ? {
+              Transitions: [{ Days: transition.days, StorageClass: transition.storageClass as TransitionStorageClass }],
+            }
+          : {}),
+      },
+    ];
+  };
+  return [
+    ...rule('v1/', retentionDays, tier),
+    ...rule(INDEX_PREFIX, retentionDays),
+    ...rule(QUARANTINE_PREFIX, quarantineDays),
+  ];
+}
+
+/** What merging the wanted rules into a bucket's comes to. */
+export interface MergedRules {
+  rules: LifecycleRule[];
+  hasChanged: boolean;
+  /** Prefixes that have a rule of somebody else, which is left alone. */
+  foreign: string[];
+}
+
+/** Puts the wanted rules in the place of our earlier ones. Rules of others stay as they are. */
+export function mergeRules(existing: readonly LifecycleRule[], wanted: readonly LifecycleRule[]): MergedRules {
+  const rules = [...existing];
+  const foreign: string[] = [];
+  let hasChanged = false;
+  for (const rule of wanted) {
+    const at = rules.findIndex((found) => found.ID === rule.ID || prefixOf(found) === prefixOf(rule));
+    const found = rules[at];
+    if (!found) rules.push(rule);
+    else if (meaning(found) === meaning(rule)) continue;
+    else if (found.ID !== rule.ID) {
+      foreign.push(prefixOf(rule));
+      continue;
+    } else rules[at] = rule;
+    hasChanged = true;
+  }
+  return { rules, hasChanged, foreign };
+}
+
+function prefixOf(rule: LifecycleRule): string {
+  return rule.Filter?.Prefix ?? rule.Filter?.And?.Prefix ?? rule.Prefix ?? '';
+}
+
+/** A text that is equal for rules that do the same; stores give them back in slightly different forms. */
+function meaning(rule: LifecycleRule): string {
+  const tiers = (rule.Transitions ?? []).map(({ Days, StorageClass }) => `${Days} ${StorageClass}`);
+  return JSON.stringify([prefixOf(rule), rule.Status, rule.Expiration?.Days ?? null, tiers.sort()]);
+}
+
+/** One line about the rules. */
+export function describeRules(rules: readonly LifecycleRule[]): string {
+  return rules
+    .map((rule) => {
+      const tiers = (rule.Transitions ?? []).map(({ Days, StorageClass }) => `to ${StorageClass} after ${Days} d`);
+      const end = rule.Expiration?.Days === undefined ? [] : [`deleted after ${rule.Expiration.Days} d`];
+      return `${prefixOf(rule)} ${[...tiers, ...end].join(', ')}`;
+    })
+    .join('; ');
+}
