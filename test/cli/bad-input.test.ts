@@ -169,8 +169,15 @@ describe('bad input ends in one clear line', () => {
     expectOneClearLine(result, 3, /holds no v1/);
   });
 
-  it('a store that this release cannot open', () => {
-    expectOneClearLine(cli(['ls'], { cwd: join(base, 'good'), env: { ORANGEBOX_STORE: 's3://bucket/x' } }), 2, /s3:/);
+  it('a store that is neither a bucket nor a directory, and a password in its address stays unsaid', () => {
+    const result = cli(['ls'], { cwd: join(base, 'good'), env: { ORANGEBOX_STORE: 'https://me:hush@bucket/x' } });
+    expectOneClearLine(result, 2, /ORANGEBOX_STORE names https:\/\/bucket\/x/);
+    expect(result.stderr).not.toContain('hush');
+  });
+
+  it('a --wait that would take the reference for its time', () => {
+    const result = cli(['show', '--wait', 'last'], { cwd: join(base, 'good') });
+    expectOneClearLine(result, 2, /missing required argument|length of time/);
   });
 });
 

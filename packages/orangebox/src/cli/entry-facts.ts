@@ -27,10 +27,11 @@ export function outcomeOf(entry: StoredEntry): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-/** What became of the bytes: `exact`, `partial: body limit`, `lost`, `not kept`, `running`. */
+/** What became of the bytes: `exact`, `partial: body limit`, `promised`, `lost`, `not kept`, `running`. */
 export function keptOf(entry: StoredEntry): string {
   if (entry.status === 'lost') return 'lost';
   if (entry.status === 'not_kept') return 'not kept';
+  if (entry.status === 'promised') return 'promised';
   if (entry.status === 'open') return 'so far';
   return entry.fidelity.level === 'exact' ? 'exact' : `partial: ${entry.fidelity.reason.replaceAll('_', ' ')}`;
 }

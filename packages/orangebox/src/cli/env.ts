@@ -4,8 +4,18 @@
 export interface CliEnv {
   /** `ORANGEBOX_DIR`. */
   dir: string | undefined;
-  /** `ORANGEBOX_STORE`: a directory of snapshots. */
+  /** `ORANGEBOX_STORE`: `s3://bucket/prefix`, or a directory of snapshots. */
   store: string | undefined;
+  /** `ORANGEBOX_SOURCE`: base URL of a Jaeger or Tempo query API, or `local`. */
+  source: string | undefined;
+  /** `ORANGEBOX_SOURCE_HEADERS`, as set: `name=value` pairs. Secret. */
+  sourceHeaders: string | undefined;
+  /** `ORANGEBOX_CONTEXT`: a context of the config file. */
+  contextName: string | undefined;
+  /** `ORANGEBOX_CONFIG`: the config file. */
+  configFile: string | undefined;
+  /** `XDG_CONFIG_HOME`. */
+  configHome: string | undefined;
   /** `ORANGEBOX_DEBUG`: stack traces of errors. */
   debug: boolean;
   /** What a person types to get here again: under `npx` (`npm_command=exec`) that is not on the PATH by itself. */
@@ -31,6 +41,11 @@ export function readEnv(env: NodeJS.ProcessEnv = process.env): CliEnv {
   return {
     dir: get('ORANGEBOX_DIR'),
     store: get('ORANGEBOX_STORE'),
+    source: get('ORANGEBOX_SOURCE'),
+    sourceHeaders: get('ORANGEBOX_SOURCE_HEADERS'),
+    contextName: get('ORANGEBOX_CONTEXT'),
+    configFile: get('ORANGEBOX_CONFIG'),
+    configHome: get('XDG_CONFIG_HOME'),
     debug: isOn(get('ORANGEBOX_DEBUG')),
     commandName: get('npm_command') === 'exec' ? 'npx orangebox' : 'orangebox',
     noColor: get('NO_COLOR') !== undefined,

@@ -24,6 +24,19 @@ const CODES: readonly (readonly [code: `OBX_${string}`, exit: keyof typeof EXIT]
   ['OBX_STORE_UNREADABLE', 'unreadable'],
   ['OBX_STORE_UNWRITABLE', 'unreadable'],
   ['OBX_STORE_IO', 'unreadable'],
+  ['OBX_STORE_SINCE_REQUIRED', 'usage'],
+  ['OBX_STORE_URL', 'usage'],
+  ['OBX_STORE_UNREACHABLE', 'network'],
+  ['OBX_STORE_DENIED', 'unreadable'],
+  ['OBX_STORE_FULL', 'unreadable'],
+  ['OBX_SOURCE_URL', 'usage'],
+  ['OBX_SOURCE_UNREACHABLE', 'network'],
+  ['OBX_SOURCE_ANSWER', 'network'],
+  ['OBX_SOURCE_DENIED', 'unreadable'],
+  ['OBX_SNAPSHOT_NOT_ARRIVED', 'notFound'],
+  ['OBX_CONFIG_INVALID', 'usage'],
+  ['OBX_CONFIG_NOT_FOUND', 'notFound'],
+  ['OBX_CONFIG_UNREADABLE', 'unreadable'],
   ['OBX_DIR_UNREADABLE', 'unreadable'],
   ['OBX_FILE_NOT_WRITABLE', 'unreadable'],
   ['OBX_FILE_EXISTS', 'refused'],
@@ -46,7 +59,7 @@ function codesIn(name: string): string[] {
 
 describe('exit codes', () => {
   it('know every code, so that none of them reads as a fault of Orangebox', () => {
-    const codes = new Set(['schema', 'codec', 'store', 'replay', 'orangebox'].flatMap(codesIn));
+    const codes = new Set(['schema', 'codec', 'store', 'replay', 'server', 'orangebox'].flatMap(codesIn));
     expect(codes.size).toBeGreaterThan(40);
     const unknown = [...codes].filter((code) => exitCodeOf(new OrangeboxError(code as 'OBX_', 'x')) === EXIT.internal);
     expect(unknown).toEqual([]);

@@ -1,13 +1,12 @@
 /** The `orangebox` command: options and which file does what. Each command is loaded only when it is called. */
-import { Command, CommanderError, Option } from 'commander';
-import type { CommandContext } from './context.ts';
+import { Command, CommanderError } from 'commander';
+import type { CommandContext, PlaceOptions } from './context.ts';
 import { type CliEnv, readEnv } from './env.ts';
 import { EXIT } from './exit-codes.ts';
-import { usage } from './parse-options.ts';
+import { dirOption, filters, placesOf, reading, referring, wait } from './option-groups.ts';
 import { reportError } from './report-error.ts';
-import { nearest } from './suggest.ts';
-import { processTerminal, type Terminal } from './terminal.ts';
-import { escapeLine } from './text/escape.ts';
+import { processTerminal, type Terminal, withPlaces } from './terminal.ts';
+import { unknownCommand, usageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
 /** Runs the command line and gives the exit code. Never throws. */
@@ -32,13 +31,15 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 type Run = (context: CommandContext) => Promise<number> | number;
 
-const REF = 'short ref, span id, trace id, session id, snapshot key, file, or "last"';
+const REF = 'short ref, span id, trace id, session id, snapshot key, s3:// or trace UI address, file, or "last"';
 
 function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => void): Command {
   const program = new Command('orangebox');
   const start = async (command: Command, run: Run): Promise<void> => {
-    const options: { dir?: string } = command.optsWithGlobals();
-    done(await run({ env, terminal, cwd: process.cwd(), dir: options.dir, nowMs: Date.now() }));
+    const options: { dir?: string } & PlaceOptions = command.optsWithGlobals();
+    const places = placesOf(options);
+    const named = withPlaces(terminal, env, options.dir, places);
+    done(await run({ env, terminal: named, cwd: process.cwd(), dir: options.dir, places, nowMs: Date.now() }));
   };
   const add = (name: string, description: string): Command =>
     program.command(name).description(description).addOption(dirOption()).allowExcessArguments(false);
@@ -64,82 +65,115 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => status(context, options));
     });
 
-  const filters = (command: Command): Command =>
-    command
-      .option('--since <time>', 'from this time on: 15m, 2h, 3d, today, 2026-03-01, ISO time')
-      .option('--until <time>', 'before this time')
-      .option('--model <text>', 'part of the model name')
-      .option('--status <what>', '429, 4xx, ok, error, an ending such as cut, or lost')
-      .option('--tool <name>', 'a tool that was asked for or run')
-      .option('--text <text>', 'text in the bodies')
-      .option('--session <id>', 'calls of a session')
-      .option('--user <id>', 'calls of a user')
-      .option('--trace <id>', 'calls of a trace')
-      .option('--kind <kinds>', 'llm, tool, http, state; several with commas');
+  reading(
+    filters(add('ls', 'list calls, newest first'))
+      .option('-n, --number <n>', 'how many at most; 0 for all (default: 30)')
+      .option('-r, --reverse', 'newest last')
+      .option('--table', 'a table also in a pipe')
+      .option('--json', 'as JSON')
+      .action(async (options, command: Command) => {
+        const { ls } = await import('./commands/ls.ts');
+        await start(command, (context) => ls(context, options));
+      }),
+  );
 
-  filters(add('ls', 'list calls, newest first'))
-    .option('-n, --number <n>', 'how many at most; 0 for all (default: 30)')
-    .option('-r, --reverse', 'newest last')
-    .option('--table', 'a table also in a pipe')
+  wait(
+    referring(
+      add('show', 'show a call as a conversation; of a session or trace all calls in order')
+        .argument('<ref>', REF)
+        .option('-a, --all', 'the whole conversation, not only what is new since the call before')
+        .option('--raw', "the response body's bytes as received (on a terminal decoded and escaped)")
+        .option('--request', "with --raw: the request body's bytes")
+        .option('--json', 'the snapshot as JSON, with its views')
+        .option('--http', 'the HTTP messages of every attempt')
+        .option('--curl', 'the request as a curl command')
+        .action(async (ref: string, options, command: Command) => {
+          const { show } = await import('./commands/show.ts');
+          await start(command, (context) => show(context, ref, options));
+        }),
+    ),
+  );
+
+  wait(
+    referring(
+      add('fetch', 'write the snapshot to a file')
+        .argument('<ref>', REF)
+        .option('-o, --output <file>', 'file or directory, - for standard output (default: REF.snapshot.json)')
+        .option('-f, --force', 'overwrite a file that is there')
+        .action(async (ref: string, options, command: Command) => {
+          const { fetchSnapshot } = await import('./commands/fetch.ts');
+          await start(command, (context) => fetchSnapshot(context, ref, options));
+        }),
+    ),
+  );
+
+  wait(
+    referring(
+      add('replay', 'the recorded answer through the SDK found from here, offline; or served on loopback')
+        .argument('<ref>', REF)
+        .option('--serve', 'a loopback endpoint that gives any client the recorded bytes in the recorded chunks')
+        .option('--port <port>', 'with --serve: the port (default: a free one)')
+        .option('--via <client>', 'auto, sdk or fetch', 'auto')
+        .option('--json', 'as JSON')
+        .action(async (ref: string, options, command: Command) => {
+          const { replay } = await import('./commands/replay.ts');
+          await start(command, (context) => replay(context, ref, options));
+        }),
+    ),
+  );
+
+  referring(
+    add('resend', 'send the same request again, live, and compare; asks before it spends')
+      .argument('<ref>', REF)
+      .option('-n, --number <n>', 'how often (default: 1)')
+      .option('--base-url <url>', "send it there instead of to the provider's own host")
+      .option('--allow-effects', 'also a request that changes state on the server')
+      .option('-y, --yes', 'do not ask')
+      .option('--no-keep', 'do not keep the new calls')
+      .option('--json', 'as JSON')
+      .action(async (ref: string, options, command: Command) => {
+        const { resendCommand } = await import('./commands/resend.ts');
+        await start(command, (context) => resendCommand(context, ref, options));
+      }),
+  );
+
+  referring(
+    add('diff', 'compare two calls: tools and arguments first, then structure, then text')
+      .argument('<a>', REF)
+      .argument('<b>', 'the other call')
+      .option('--json', 'as JSON')
+      .action(async (a: string, b: string, options, command: Command) => {
+        const { diff } = await import('./commands/diff.ts');
+        await start(command, (context) => diff(context, a, b, options));
+      }),
+  );
+
+  reading(
+    filters(add('tail', 'calls as they arrive; Ctrl-C ends it'))
+      .option('-n, --number <n>', 'how many earlier ones to begin with (default: 10)')
+      .option('--running', 'also when a call begins')
+      .option('--json', 'as JSON, one line a call')
+      .action(async (options, command: Command) => {
+        const { tail } = await import('./commands/tail.ts');
+        await start(command, (context) => tail(context, options));
+      }),
+  );
+
+  filters(add('copy', 'copy recordings to another store; what is there is left alone, so that it can be run again'))
+    .argument('<src>', 's3://bucket/prefix, a directory, or context:NAME')
+    .argument('<dst>', 'where to; a directory that is not there is made')
+    .option('--context <name>', 'S3 settings of this context (default: ORANGEBOX_CONTEXT)')
+    .option('--json', 'the summary as JSON')
+    .action(async (src: string, dst: string, options, command: Command) => {
+      const { copy } = await import('./commands/copy.ts');
+      await start(command, (context) => copy(context, src, dst, options));
+    });
+
+  add('context', 'the named places of the config file, and which are read now')
     .option('--json', 'as JSON')
     .action(async (options, command: Command) => {
-      const { ls } = await import('./commands/ls.ts');
-      await start(command, (context) => ls(context, options));
-    });
-
-  add('show', 'show a call as a conversation; of a session or trace all calls in order')
-    .argument('<ref>', REF)
-    .option('-a, --all', 'the whole conversation, not only what is new since the call before')
-    .option('--raw', "the response body's bytes as received (on a terminal decoded and escaped)")
-    .option('--request', "with --raw: the request body's bytes")
-    .option('--json', 'the snapshot as JSON, with its views')
-    .option('--http', 'the HTTP messages of every attempt')
-    .option('--curl', 'the request as a curl command')
-    .action(async (ref: string, options, command: Command) => {
-      const { show } = await import('./commands/show.ts');
-      await start(command, (context) => show(context, ref, options));
-    });
-
-  add('fetch', 'write the snapshot to a file')
-    .argument('<ref>', REF)
-    .option('-o, --output <file>', 'file or directory, - for standard output (default: REF.snapshot.json)')
-    .option('-f, --force', 'overwrite a file that is there')
-    .action(async (ref: string, options, command: Command) => {
-      const { fetchSnapshot } = await import('./commands/fetch.ts');
-      await start(command, (context) => fetchSnapshot(context, ref, options));
-    });
-
-  add('replay', 'the recorded answer through the SDK found from here, offline; or served on loopback')
-    .argument('<ref>', REF)
-    .option('--serve', 'a loopback endpoint that gives any client the recorded bytes in the recorded chunks')
-    .option('--port <port>', 'with --serve: the port (default: a free one)')
-    .option('--via <client>', 'auto, sdk or fetch', 'auto')
-    .option('--json', 'as JSON')
-    .action(async (ref: string, options, command: Command) => {
-      const { replay } = await import('./commands/replay.ts');
-      await start(command, (context) => replay(context, ref, options));
-    });
-
-  add('resend', 'send the same request again, live, and compare; asks before it spends')
-    .argument('<ref>', REF)
-    .option('-n, --number <n>', 'how often (default: 1)')
-    .option('--base-url <url>', "send it there instead of to the provider's own host")
-    .option('--allow-effects', 'also a request that changes state on the server')
-    .option('-y, --yes', 'do not ask')
-    .option('--no-keep', 'do not keep the new calls')
-    .option('--json', 'as JSON')
-    .action(async (ref: string, options, command: Command) => {
-      const { resendCommand } = await import('./commands/resend.ts');
-      await start(command, (context) => resendCommand(context, ref, options));
-    });
-
-  add('diff', 'compare two calls: tools and arguments first, then structure, then text')
-    .argument('<a>', REF)
-    .argument('<b>', 'the other call')
-    .option('--json', 'as JSON')
-    .action(async (a: string, b: string, options, command: Command) => {
-      const { diff } = await import('./commands/diff.ts');
-      await start(command, (context) => diff(context, a, b, options));
+      const { contexts } = await import('./commands/context.ts');
+      await start(command, (context) => contexts(context, options));
     });
 
   add('doctor', 'check the directory, the files, the clock, versions and OpenTelemetry settings')
@@ -192,26 +226,4 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     });
 
   return program;
-}
-
-function dirOption(): Option {
-  return new Option('-d, --dir <directory>', 'recordings (default: ORANGEBOX_DIR, or the nearest .orangebox upward)');
-}
-
-function unknownCommand(word: string, program: Command): Error {
-  const names = program.commands.map((command) => command.name());
-  const near = nearest(word, names);
-  const hint = near === undefined ? 'orangebox --help lists the commands' : `did you mean orangebox ${near}?`;
-  return usage(`there is no command "${escapeLine(word)}"`, hint);
-}
-
-/** What commander found wrong, in the one form that all errors have. */
-function usageError(error: CommanderError, argv: readonly string[], program: Command): Error {
-  // What commander calls an error here is `help` with a word that is no command.
-  if (error.code === 'commander.help') return unknownCommand(argv[argv.indexOf('help') + 1] ?? '', program);
-  const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
-  const command = program.commands.find((c) => c.name() === argv.find((word) => !word.startsWith('-')));
-  const help = command === undefined ? 'orangebox --help' : `orangebox ${command.name()} --help`;
-  const mean = /Did you mean (.*)\?/.exec(suggestion ?? '')?.[1];
-  return usage(first, mean === undefined ? `${help} shows what it takes` : `did you mean ${mean}?`);
 }

@@ -1,85 +1,113 @@
-/** Opens what the commands read: the segment directory, and the directory that ORANGEBOX_STORE names. */
+/** Opens what the commands read: the local recordings, a store of payloads, a trace backend, or several as one. */
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { OrangeboxError, type Snapshot } from '@orangebox/schema';
+import { OrangeboxError } from '@orangebox/schema';
 import {
   createDirectoryStore,
   createMemoryStore,
+  createSourceStore,
   openStore as openPath,
-  type ResolvedReference,
-  resolveOne,
-  resolveReference,
   type SnapshotStore,
-  type StoredEntry,
 } from '@orangebox/store';
 import type { CommandContext } from './context.ts';
 import { JoinedStore } from './joined-store.ts';
+import { lazySource } from './lazy-source.ts';
 import { isDirectory, type Located, locate, nothingRecorded, placeOf } from './locate.ts';
-import { usage } from './parse-options.ts';
-import { withProgress } from './progress.ts';
+import { openBucketStore } from './open-bucket-store.ts';
+import { parseTime, usage } from './parse-options.ts';
+import { findPlaces, type Places, shownUrl, type StorePlace } from './places.ts';
 import { escapeLine } from './text/escape.ts';
+import { type Window, WindowedStore } from './windowed-store.ts';
 
 /** An opened store and where it is. */
 export interface Opened {
   store: SnapshotStore;
+  /** The directory of local recordings, read or not. */
   located: Located;
+  places: Places;
+  /** What `store` is made of. */
+  parts: readonly SnapshotStore[];
+  /** Those of them behind the network. */
+  remote: readonly WindowedStore[];
 }
 
-/** Opens the store. `orEmpty`: an empty one where there are no recordings (a reference may be a file). */
-export async function openStore(context: CommandContext, options: { orEmpty?: boolean } = {}): Promise<Opened> {
+/** How to open. */
+export interface OpenOptions {
+  /** An empty store where there are no recordings: a reference may be a file or URL. */
+  orEmpty?: boolean;
+  /** Only what is on this machine: what deletes, or counts everything, has no business elsewhere. */
+  onlyHere?: boolean;
+}
+
+/** Opens the places that the options, the context and the environment name. Nothing is asked over the network yet. */
+export async function openStore(context: CommandContext, options: OpenOptions = {}): Promise<Opened> {
+  const places = await findPlaces(context);
   const located = locate(context);
   const stores: SnapshotStore[] = [];
-  if (located.exists) stores.push(await openPath(located.dir));
-  const named = context.env.store;
-  if (named !== undefined && context.dir === undefined) stores.push(openNamed(context, named));
+  const remote: WindowedStore[] = [];
+  const local = places.local && located.exists ? await openPath(located.dir) : undefined;
+  if (local !== undefined) stores.push(local);
+  const here = options.onlyHere === true;
+  const window = windowOf(context);
+  const addRemote = (store: SnapshotStore): void => {
+    const windowed = new WindowedStore(store, window);
+    remote.push(windowed);
+    stores.push(windowed);
+  };
+  const payloads = places.store === undefined ? undefined : openPayloads(context, places, places.store);
+  if (payloads !== undefined && places.store?.payloadsOnly !== true) {
+    if (payloads.kind !== 'bucket') stores.push(payloads);
+    else if (!here) addRemote(payloads);
+  }
+  if (places.source !== undefined && !here) addRemote(createSourceStore(lazySource(places.source), payloads));
   const [first] = stores;
   if (first === undefined) {
-    if (options.orEmpty === true) return { store: createMemoryStore(placeOf(context, located)), located };
-    throw nothingRecorded(context, located);
+    if (options.orEmpty !== true) throw nothingRecorded(context, located);
+    return { store: createMemoryStore(placeOf(context, located)), located, places, parts: stores, remote };
   }
-  return { store: stores.length === 1 ? first : new JoinedStore(stores), located };
+  if (stores.length === 1 && remote.length === 0) return { store: first, located, places, parts: stores, remote };
+  const { terminal } = context;
+  const onFault = (fault: OrangeboxError): void =>
+    terminal.note(terminal.errorColors.dim(escapeLine(`not asked for this: ${fault.message} [${fault.code}]`)));
+  // New calls are kept on this machine, never in a bucket that others read.
+  const keep = local ?? (remote.length === 0 ? first : null);
+  return { store: new JoinedStore(stores, { onFault, keep }), located, places, parts: stores, remote };
 }
 
-function openNamed(context: CommandContext, named: string): SnapshotStore {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(named)) {
-    throw usage(
-      `ORANGEBOX_STORE names ${escapeLine(named)}, and this release reads directories only`,
-      'name a directory, or unset it',
-    );
+function windowOf(context: CommandContext): Window | undefined {
+  const { since } = context.places;
+  return since === undefined ? undefined : { sinceUnixMs: parseTime(since, context.nowMs) };
+}
+
+/** The store of payloads: a bucket, or a directory laid out like one. */
+export function openPayloads(context: CommandContext, places: Places, place: StorePlace): SnapshotStore {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(place.url)) {
+    if (!/^(?:s3|file):/i.test(place.url)) {
+      throw usage(
+        `${place.basis} names ${shownUrl(place.url)}, which is no store`,
+        'it takes s3://bucket/prefix or a directory',
+      );
+    }
+    return openBucketStore(place.url, places.storeEnv);
   }
-  const dir = resolve(context.cwd, named);
+  const dir = resolve(context.cwd, place.url);
   if (!isDirectory(dir)) {
-    throw new OrangeboxError('OBX_DIR_NOT_FOUND', `ORANGEBOX_STORE names ${escapeLine(dir)}, which is no directory`, {
-      hint: 'make it, or unset ORANGEBOX_STORE',
+    throw new OrangeboxError('OBX_DIR_NOT_FOUND', `${place.basis} names ${escapeLine(dir)}, which is no directory`, {
+      hint:
+        place.basis === 'ORANGEBOX_STORE'
+          ? 'make it, or unset ORANGEBOX_STORE'
+          : 'name s3://bucket/prefix or a directory',
     });
   }
   const names = readdirSync(dir);
   if (names.length > 0 && !names.includes('v1')) {
     throw new OrangeboxError(
       'OBX_DIR_NOT_FOUND',
-      `ORANGEBOX_STORE names ${escapeLine(dir)}, which holds no v1/… of an object store`,
+      `${place.basis} names ${escapeLine(dir)}, which holds no v1/… of an object store`,
       {
         hint: 'a fetched snapshot is shown by its path, orangebox show FILE; recordings are read with --dir',
       },
     );
   }
   return createDirectoryStore(dir);
-}
-
-/** Looks a reference up. */
-export async function lookUp(context: CommandContext, text: string, store: SnapshotStore): Promise<ResolvedReference> {
-  return withProgress(context.terminal, () => 'looking it up', resolveReference(text, { store, cwd: context.cwd }));
-}
-
-/** Looks up a reference that must be one call, and loads it. */
-export async function loadOne(
-  context: CommandContext,
-  text: string,
-  store: SnapshotStore,
-): Promise<{ entry: StoredEntry; snapshot: Snapshot; store: SnapshotStore }> {
-  const load = async (): Promise<{ entry: StoredEntry; snapshot: Snapshot; store: SnapshotStore }> => {
-    const found = await resolveOne(text, { store, cwd: context.cwd });
-    return { ...found, snapshot: await found.store.load(found.entry) };
-  };
-  return withProgress(context.terminal, () => 'looking it up', load());
 }

@@ -19,6 +19,16 @@ export function parseTime(text: string, nowMs: number): number {
   return time;
 }
 
+/** A length of time, `90s`, `5m`, `2h`; a bare number is seconds. Milliseconds. */
+export function parseDuration(text: string, option: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([smhdw]?)$/.exec(text.trim());
+  if (match) return Number(match[1]) * (UNIT_MS[match[2] === '' ? 's' : (match[2] ?? '')] ?? 0);
+  throw usage(
+    `${option} takes a length of time, not "${escapeLine(text)}"`,
+    `90s, 5m or 2h; before another word write ${option}=60s`,
+  );
+}
+
 /** A whole number of at least `min`. */
 export function parseCount(text: string, what: string, min: number, max: number = Number.MAX_SAFE_INTEGER): number {
   const n = /^\d+$/.test(text) ? Number(text) : Number.NaN;

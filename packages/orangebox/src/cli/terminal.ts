@@ -1,7 +1,10 @@
 /** Where the commands write: what stands on the other end decides colour, width and questions. */
 import pc from 'picocolors';
 import type { Colors } from 'picocolors/types';
+import type { PlaceOptions } from './context.ts';
 import type { CliEnv } from './env.ts';
+import { shownUrl } from './places.ts';
+import { quoteId } from './show/next-commands.ts';
 
 /** Standard streams of the command and what they can show. */
 export interface Terminal {
@@ -15,6 +18,8 @@ export interface Terminal {
   readonly width: number;
   /** `orangebox`, or `npx orangebox`. */
   readonly commandName: string;
+  /** Options that said where to read from, for commands that come next: `--context prod`. */
+  readonly placeWords?: string;
   readonly colors: Colors;
   readonly errorColors: Colors;
   /** Writes a line (or several) to standard output; of empty lines in a row only the first. */
@@ -52,6 +57,17 @@ export function processTerminal(env: CliEnv): Terminal {
     bytes: (data) => void process.stdout.write(data),
     note: (text) => void process.stderr.write(`${text}\n`),
   };
+}
+
+/** The terminal, with the options that next commands need to read from the same places. */
+export function withPlaces(terminal: Terminal, env: CliEnv, dir: string | undefined, places: PlaceOptions): Terminal {
+  const { source, store, context } = places;
+  const isElsewhere = [source, store, context, env.source, env.store, env.contextName].some((n) => n !== undefined);
+  const since = isElsewhere ? places.since : undefined;
+  // What the environment names holds for the next command too; credentials are not repeated.
+  const named = Object.entries({ context, source: source && shownUrl(source), store, dir, since });
+  const words = named.flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${quoteId(value)}`]));
+  return words.length === 0 ? terminal : { ...terminal, placeWords: words.join(' ') };
 }
 
 /** https://no-color.org and https://force-color.org: NO_COLOR wins, any value of FORCE_COLOR but 0 and false forces. */

@@ -7,14 +7,17 @@ import { OrangeboxError } from '@orangebox/schema';
 import { decodeContent } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { EXIT, errnoOf } from '../exit-codes.ts';
-import { loadOne, openStore } from '../open-store.ts';
+import { loadOne } from '../look-up.ts';
+import { openStore } from '../open-store.ts';
 import { escapeLine } from '../text/escape.ts';
 import { formatBytes } from '../text/format.ts';
+import { waitOf } from '../wait.ts';
 
 /** Options of `fetch`. */
 export interface FetchOptions {
   output?: string;
   force?: boolean;
+  wait?: string | boolean;
 }
 
 /** Writes the snapshot to `-o`, `-` for standard output, by default `<ref>.snapshot.json` here. */
@@ -24,7 +27,7 @@ export async function fetchSnapshot(
   options: FetchOptions,
 ): Promise<number> {
   const { store } = await openStore(context, { orEmpty: true });
-  const { entry, snapshot } = await loadOne(context, reference, store);
+  const { entry, snapshot } = await loadOne(context, reference, store, { waitMs: waitOf(options.wait) });
   await store.close();
   const text = `${JSON.stringify(withViews(snapshot, decodeContent), undefined, 2)}\n`;
   if (options.output === '-') {

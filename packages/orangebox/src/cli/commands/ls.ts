@@ -1,6 +1,14 @@
 /** `orangebox ls`: the recorded calls, newest first. */
-import { endedByCaller, findSessionId, hasFailed, type StoredEntry } from '@orangebox/store';
+import {
+  endedByCaller,
+  findSessionId,
+  hasFailed,
+  type ListFilter,
+  type SnapshotStore,
+  type StoredEntry,
+} from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
+import { fieldsOf } from '../entry-fields.ts';
 import { keptOf, nameOf, outcomeOf, placeOf, scopeOf, sessionOf, toolsOf } from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FilterOptions, filterFrom } from '../filter-options.ts';
@@ -9,7 +17,7 @@ import { parseCount } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
 import { writeNext } from '../show/next-commands.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
-import { dateOf, formatAge, formatCount, formatDuration, millisecondsBetween } from '../text/format.ts';
+import { formatAge, formatCount, formatDuration, millisecondsBetween } from '../text/format.ts';
 import { type Column, renderTable } from '../text/table.ts';
 
 /** Options of `ls`. */
@@ -27,9 +35,9 @@ export async function ls(context: CommandContext, options: LsOptions): Promise<n
   const { terminal } = context;
   const limit = options.number === undefined ? DEFAULT_LIMIT : parseCount(options.number, '-n', 0);
   const filter = filterFrom(options, context.nowMs);
-  const { store } = await openStore(context);
+  const { store, remote } = await openStore(context);
   if (filter.sessionId !== undefined)
-    filter.sessionId = (await findSessionId(filter.sessionId, store)) ?? filter.sessionId;
+    filter.sessionId = (await findSessionId(filter.sessionId, store, filter.sinceUnixMs)) ?? filter.sessionId;
   const entries: StoredEntry[] = [];
   let more = false;
   const collect = async (): Promise<void> => {
@@ -45,13 +53,23 @@ export async function ls(context: CommandContext, options: LsOptions): Promise<n
   if (options.reverse === true) entries.reverse();
   if (options.json === true) terminal.line(safeJson(entries, 2));
   else if (terminal.interactive || options.table === true) writeTable(context, entries);
-  else for (const entry of entries) terminal.line(fields(entry).join('\t'));
+  else for (const entry of entries) terminal.line(fieldsOf(entry).join('\t'));
   if (entries.length === 0 && terminal.errorInteractive) {
     terminal.note(Object.keys(filter).length > 0 ? 'no call matches' : 'nothing is recorded yet');
   }
+  if (remote.length > 0) await noteLimits(context, store, filter);
   if (more && terminal.errorInteractive) terminal.note(`the newest ${limit} are shown; -n 0 shows all`);
   await store.close();
   return EXIT.ok;
+}
+
+/** What the list does not show because a place elsewhere was not asked for it. */
+async function noteLimits({ terminal }: CommandContext, store: SnapshotStore, filter: ListFilter): Promise<void> {
+  const cut = (await store.problems()).find((problem) => problem.code === 'OBX_SOURCE_TRUNCATED');
+  if (cut !== undefined) terminal.note(escapeLine(`${cut.message}${cut.hint === undefined ? '' : `: ${cut.hint}`}`));
+  const isBounded = filter.sinceUnixMs !== undefined || filter.traceId !== undefined;
+  if (!isBounded && terminal.errorInteractive)
+    terminal.note('without --since a trace backend is asked about the last hour, and a bucket not at all');
 }
 
 function writeTable(context: CommandContext, entries: readonly StoredEntry[]): void {
@@ -122,28 +140,4 @@ function firstOf(entry: StoredEntry): string {
 function totalOf(entry: StoredEntry): string {
   if (entry.status === 'open') return '';
   return formatDuration(millisecondsBetween(entry.time.startUnixNano, entry.time.endUnixNano));
-}
-
-/** Fields of a line off a terminal, in the table's order: whole ids, ISO time, plain numbers, milliseconds. */
-function fields(entry: StoredEntry): string[] {
-  const { summary } = entry;
-  const firstNano = summary?.timeToFirstChunkNano;
-  return [
-    entry.ref,
-    dateOf(entry.time.startUnixNano).toISOString(),
-    entry.session === undefined ? '' : escapeLine(entry.session.id),
-    placeOf(entry),
-    scopeOf(entry),
-    nameOf(entry),
-    outcomeOf(entry),
-    String(summary?.attempts ?? ''),
-    String(summary?.inputTokens ?? ''),
-    String(summary?.outputTokens ?? ''),
-    firstNano === undefined ? '' : String(Math.round(Number(firstNano) / 1e6)),
-    entry.status === 'open'
-      ? ''
-      : String(Math.round(millisecondsBetween(entry.time.startUnixNano, entry.time.endUnixNano))),
-    toolsOf(entry),
-    keptOf(entry),
-  ];
 }

@@ -31,7 +31,7 @@ export async function purge(context: CommandContext, options: PurgeOptions): Pro
       'name it with --session ID, --user ID or --before TIME (30d, 2026-03-01)',
     );
   }
-  const { store } = await openStore(context);
+  const { store } = await openStore(context, { onlyHere: true });
   try {
     if (options.session !== undefined)
       filter.sessionId = (await findSessionId(options.session, store)) ?? options.session;

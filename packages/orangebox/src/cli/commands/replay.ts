@@ -5,7 +5,8 @@ import type { Snapshot } from '@orangebox/schema';
 import { decodeContent, type ResolvedReference, type SnapshotStore } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { loadOne, lookUp, openStore } from '../open-store.ts';
+import { loadOne, lookUp } from '../look-up.ts';
+import { openStore } from '../open-store.ts';
 import { parseCount, usage } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
 import { renderMessage } from '../show/message.ts';
@@ -13,6 +14,7 @@ import { type Pen, penFor } from '../show/pen.ts';
 import { writeText } from '../show/text-block.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { formatBytes, plural } from '../text/format.ts';
+import { waitOf } from '../wait.ts';
 
 /** Options of `replay`. */
 export interface ReplayOptions {
@@ -20,16 +22,18 @@ export interface ReplayOptions {
   serve?: boolean;
   port?: string;
   via?: string;
+  wait?: string | boolean;
 }
 
 /** Replays one call, or serves what the reference names. */
 export async function replay(context: CommandContext, reference: string, options: ReplayOptions): Promise<number> {
   if (options.port !== undefined && options.serve !== true)
     throw usage('--port goes with --serve', 'orangebox replay REF --serve --port 8080');
+  const waitMs = waitOf(options.wait);
   const { store } = await openStore(context, { orEmpty: true });
   try {
     if (options.serve === true) return await serve(context, reference, options, store);
-    const { entry, snapshot, store: owner } = await loadOne(context, reference, store);
+    const { entry, snapshot, store: owner } = await loadOne(context, reference, store, { waitMs });
     const via = options.via ?? 'auto';
     if (via !== 'auto' && via !== 'sdk' && via !== 'fetch')
       throw usage(`there is no client "${escapeLine(via)}"`, '--via takes auto, sdk or fetch');
@@ -121,7 +125,7 @@ async function serve(
 ): Promise<number> {
   const { terminal } = context;
   const port = options.port === undefined ? undefined : parseCount(options.port, '--port', 0, 65535);
-  const resolved = await lookUp(context, reference, store);
+  const resolved = await lookUp(context, reference, store, { waitMs: waitOf(options.wait) });
   const refs = new Map(resolved.entries.map((entry) => [entry.trace.spanId, entry.ref]));
   const server = await serveRecorded(servable(reference, resolved), {
     store: resolved.store,
@@ -154,10 +158,12 @@ async function serve(
   return stats.misses > 0 ? EXIT.finding : EXIT.ok;
 }
 
-/** A whole session or trace is served by its name, one call by its entry. */
-function servable(reference: string, resolved: ResolvedReference): Parameters<typeof serveRecorded>[0] {
-  const [first] = resolved.entries;
-  return resolved.entries.length === 1 && first !== undefined ? first : reference;
+/** A whole session or trace is served by its name, whatever led to it, one call by its entry. */
+function servable(reference: string, { entries, kind }: ResolvedReference): Parameters<typeof serveRecorded>[0] {
+  const [first] = entries;
+  if (first === undefined) return reference;
+  if (entries.length === 1) return first;
+  return (kind === 'trace' ? first.trace.traceId : kind === 'session' ? first.session?.id : undefined) ?? reference;
 }
 
 function interrupted(): Promise<void> {

@@ -7,7 +7,9 @@ import { decodeContent, type SnapshotStore } from '@orangebox/store';
 import { confirm } from '../ask.ts';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { loadOne, openStore } from '../open-store.ts';
+import { JoinedStore } from '../joined-store.ts';
+import { loadOne } from '../look-up.ts';
+import { openStore } from '../open-store.ts';
 import { parseCount } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
 import { reportError } from '../report-error.ts';
@@ -17,6 +19,7 @@ import { type NextCommand, quoteId, writeNext } from '../show/next-commands.ts';
 import { type Pen, penFor } from '../show/pen.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { formatBytes, formatDuration, millisecondsBetween, plural } from '../text/format.ts';
+import { WindowedStore } from '../windowed-store.ts';
 
 /** Options of `resend`. */
 export interface ResendCommandOptions {
@@ -70,11 +73,13 @@ export async function resendCommand(
       const comparison = noise.comparisons[i];
       return comparison === undefined ? [] : [{ call, comparison }];
     });
-    const kept = options.keep === false || owner.kind === 'memory' ? [] : await keep(context, owner, result.calls);
+    // What a URL led to is only read; new calls go to the recordings of this machine.
+    const target = owner instanceof WindowedStore ? store : owner;
+    const kept = options.keep !== false && takesCalls(target) ? await keep(context, target, result.calls) : [];
     if (options.json === true)
       terminal.line(safeJson({ plan: result.plan, calls: compared.map((c, i) => jsonOf(c, kept[i])) }, 2));
     else {
-      const refs = kept.length === 0 ? new Map<string, string>() : await refsOf(owner, result.calls);
+      const refs = kept.length === 0 ? new Map<string, string>() : await refsOf(target, result.calls);
       report(context, { ref: entry.ref, baseUrl: options.baseUrl }, compared, refs, noise);
     }
     return exitCode(snapshot, compared);
@@ -121,6 +126,11 @@ function writePlan(context: CommandContext, plan: ResendPlan): void {
   if (plan.dropped.length > 0) terminal.note(c.dim(escapeLine(`  left out: ${plan.dropped.join(', ')}`)));
   if (plan.effects.length > 0)
     terminal.note(c.yellow(escapeLine(`  effects on the server: ${plan.effects.join(', ')}`)));
+}
+
+/** Whether new calls can be kept in a store. */
+function takesCalls(store: SnapshotStore): boolean {
+  return store.kind !== 'memory' && (!(store instanceof JoinedStore) || store.keeps);
 }
 
 /** Keeps the new calls, so that they can be shown and compared later. What was spent is reported even if that fails. */

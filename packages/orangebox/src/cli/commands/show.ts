@@ -4,7 +4,8 @@ import { OrangeboxError, type Snapshot } from '@orangebox/schema';
 import { decodeContent, type ResolvedReference, type SnapshotStore } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { loadOne, lookUp, openStore } from '../open-store.ts';
+import { isUrl, loadOne, lookUp } from '../look-up.ts';
+import { type Opened, openStore } from '../open-store.ts';
 import { usage } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
 import { renderCall } from '../show/call.ts';
@@ -12,11 +13,12 @@ import { curlCommand } from '../show/curl.ts';
 import { renderKnownFacts } from '../show/known-facts.ts';
 import { renderHttp } from '../show/http.ts';
 import { loadCall, loadEarlier, loadWithNext } from '../show/load-calls.ts';
-import { nextAfterCall, nextAfterRun, writeNext } from '../show/next-commands.ts';
+import { nextAfterCall, nextAfterRun, quoteId, writeNext } from '../show/next-commands.ts';
 import { penFor } from '../show/pen.ts';
 import type { ShownCall } from '../show/shown-call.ts';
 import { renderRun } from '../show/run.ts';
 import { escapeText, safeJson } from '../text/escape.ts';
+import { waitOf } from '../wait.ts';
 
 /** Options of `show`. */
 export interface ShowOptions {
@@ -26,6 +28,7 @@ export interface ShowOptions {
   json?: boolean;
   http?: boolean;
   curl?: boolean;
+  wait?: string | boolean;
 }
 
 /** Shows what a reference names. */
@@ -34,11 +37,13 @@ export async function show(context: CommandContext, reference: string, options: 
   if (forms.length > 1) throw usage(`--${forms[0]} and --${forms[1]} exclude each other`, 'choose one form');
   if (options.request === true && options.raw !== true)
     throw usage('--request goes with --raw', 'orangebox show REF --raw --request');
-  const { store } = await openStore(context, { orEmpty: true });
+  waitOf(options.wait);
+  const opened = await openStore(context, { orEmpty: true });
+  const { store } = opened;
   try {
     const [form] = forms;
     if (form === 'raw' || form === 'http' || form === 'curl') await showForm(context, reference, form, options, store);
-    else await showConversation(context, reference, options, store);
+    else await showConversation(context, reference, options, opened);
   } finally {
     await store.close();
   }
@@ -53,7 +58,7 @@ async function showForm(
   store: SnapshotStore,
 ): Promise<void> {
   const { terminal } = context;
-  const { snapshot } = await loadOne(context, reference, store);
+  const { snapshot } = await loadOne(context, reference, store, { waitMs: waitOf(options.wait) });
   if (form === 'http' && snapshot.exchanges.length === 0) {
     throw new OrangeboxError('OBX_BODY_NOT_FOUND', 'a tool execution has no HTTP messages', {
       hint: 'show it without --http, or the call that asked for it',
@@ -88,10 +93,10 @@ async function showConversation(
   context: CommandContext,
   reference: string,
   options: ShowOptions,
-  store: SnapshotStore,
+  { store, remote }: Opened,
 ): Promise<void> {
   const { terminal } = context;
-  const resolved = await lookUp(context, reference, store);
+  const resolved = await lookUp(context, reference, store, { waitMs: waitOf(options.wait) });
   const { entries } = resolved;
   if (options.json === true) {
     await writeJson(context, resolved);
@@ -115,7 +120,14 @@ async function showConversation(
     throw error;
   });
   renderCall(pen, call, { nowMs, all, earlier });
-  if (terminal.interactive) writeNext(terminal, nextAfterCall(call));
+  if (terminal.interactive) writeNext(terminal, nextAfterCall(call, againAs(reference, resolved, remote.length > 0)));
+}
+
+/** What names a call in the next command: a short ref may need a time to look in, where calls are elsewhere. */
+function againAs(reference: string, { kind, entries }: ResolvedReference, isElsewhere: boolean): string | undefined {
+  if (kind === 'file' || isUrl(reference)) return quoteId(reference.trim());
+  const [entry] = entries;
+  return entry !== undefined && isElsewhere ? `${entry.trace.traceId}:${entry.trace.spanId}` : undefined;
 }
 
 /** One document, or a list of them, written one by one. */

@@ -4,7 +4,10 @@ import type { CommandContext } from '../context.ts';
 import { nameOf, outcomeOf } from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Located, locate } from '../locate.ts';
+import { isUrl } from '../look-up.ts';
 import { openStore } from '../open-store.ts';
+import { placeLines } from '../place-lines.ts';
+import { findPlaces, type Places, shownUrl } from '../places.ts';
 import { withProgress } from '../progress.ts';
 import { type RunReport, readLastRun } from '../run-report.ts';
 import { agoText } from '../show/header.ts';
@@ -37,19 +40,48 @@ interface State {
 export async function status(context: CommandContext, options: { json?: boolean }): Promise<number> {
   const located = locate(context);
   const { terminal } = context;
-  if (!located.exists && context.env.store === undefined) {
-    if (options.json === true) terminal.line(safeJson({ dir: located.dir, exists: false }));
-    else writeNothingYet(context, located);
+  const places = await findPlaces(context);
+  const reads = readsOf(places);
+  // What is elsewhere is named, and not asked: counting it would take a listing of all of it.
+  const isHere = located.exists || (places.store !== undefined && !isUrl(places.store.url));
+  if (!isHere) {
+    if (options.json === true) terminal.line(safeJson({ dir: located.dir, exists: false, ...reads }));
+    else {
+      writeNothingYet(context, located);
+      writePlaces(context, places);
+    }
     return EXIT.ok;
   }
   const state = await withProgress(terminal, () => 'reading the recordings', gather(context));
-  if (options.json === true) terminal.line(safeJson({ exists: true, ...state }, 2));
-  else writeState(context, state);
+  if (options.json === true) terminal.line(safeJson({ exists: true, ...state, ...reads }, 2));
+  else {
+    writeState(context, state);
+    writePlaces(context, places);
+    if (terminal.interactive) writeNext(terminal, nextCommands(state));
+  }
   return EXIT.ok;
 }
 
+function readsOf({ source, store, contextName }: Places): object {
+  return {
+    ...(contextName === undefined ? {} : { context: contextName }),
+    ...(source === undefined ? {} : { source: shownUrl(source.url) }),
+    ...(store === undefined ? {} : { store: shownUrl(store.url) }),
+  };
+}
+
+/** What else commands read. */
+function writePlaces({ terminal }: CommandContext, places: Places): void {
+  const lines = placeLines(places, terminal);
+  if (lines.length === 0) return;
+  terminal.line();
+  terminal.line('  also read');
+  for (const line of lines) terminal.line(`  ${line}`);
+  terminal.line(`    ${terminal.colors.cyan(asTyped(terminal, 'orangebox ls --since 1h'))}`);
+}
+
 async function gather(context: CommandContext): Promise<State> {
-  const { store, located } = await openStore(context);
+  const { store, located } = await openStore(context, { onlyHere: true });
   const size = await directorySize(located.dir);
   const state: State = {
     dir: store.location,
@@ -120,7 +152,6 @@ function writeState(context: CommandContext, state: State): void {
   }
   writeProblems(context, state);
   writeUnrecognised(context, state);
-  if (terminal.interactive) writeNext(terminal, nextCommands(state));
 }
 
 function writeProblems(context: CommandContext, state: State): void {

@@ -3,6 +3,7 @@ import { withViews } from '@orangebox/codec';
 import { rehydrate } from '@orangebox/replay';
 import type { Snapshot } from '@orangebox/schema';
 import { decodeContent, type SnapshotStore, type StoredEntry } from '@orangebox/store';
+import { isPlaceFault } from '../place-faults.ts';
 import type { ShownCall } from './shown-call.ts';
 
 /** Earlier calls that are looked through for the one a call goes on from. */
@@ -28,10 +29,16 @@ export async function loadEarlier(store: SnapshotStore, entry: StoredEntry): Pro
   if (entry.session === undefined || entry.kind !== 'llm') return [];
   const before: StoredEntry[] = [];
   const start = BigInt(entry.time.startUnixNano);
-  for await (const other of store.list({ sessionId: entry.session.id, kinds: ['llm'] })) {
-    if (BigInt(other.time.startUnixNano) >= start || other.status !== 'stored') continue;
-    before.push(other);
-    if (before.length === LOOK_BACK) break;
+  try {
+    for await (const other of store.list({ sessionId: entry.session.id, kinds: ['llm'] })) {
+      const isThere = other.status === 'stored' || other.status === 'promised';
+      if (BigInt(other.time.startUnixNano) >= start || !isThere) continue;
+      before.push(other);
+      if (before.length === LOOK_BACK) break;
+    }
+  } catch (error) {
+    // A place that cannot be asked for the rest of the session must not keep the call itself from being shown.
+    if (!isPlaceFault(error)) throw error;
   }
   const calls: ShownCall[] = [];
   for (const other of before.reverse()) {

@@ -18,14 +18,19 @@ export function writeNext(terminal: Terminal, commands: readonly NextCommand[]):
   }
 }
 
+/** Commands that take the options that say where to read from. */
+const READING = /^orangebox (?:diff|doctor|fetch|ls|open|replay|resend|show|tail)\b/;
+
 /** A command as it can be typed where this one was called. */
 export function asTyped(terminal: Terminal, command: string): string {
-  return command.replace(/^orangebox/, terminal.commandName);
+  const { placeWords } = terminal;
+  const reads = placeWords !== undefined && READING.test(command);
+  return `${command.replace(/^orangebox/, terminal.commandName)}${reads ? ` ${placeWords}` : ''}`;
 }
 
-/** After one call. */
-export function nextAfterCall(call: ShownCall): NextCommand[] {
-  const { snapshot, ref } = call;
+/** After one call; `ref` is what names it where the next command is typed. */
+export function nextAfterCall(call: ShownCall, ref: string = call.ref): NextCommand[] {
+  const { snapshot } = call;
   if (snapshot.kind === 'tool') {
     const asked = snapshot.tool?.askedBy;
     return asked === undefined

@@ -20,3 +20,13 @@ export function penFor(terminal: Terminal, options: { all?: boolean } = {}): Pen
     maxText: terminal.interactive && options.all !== true ? 6000 : Number.POSITIVE_INFINITY,
   };
 }
+
+/** A pen for standard error, beside an output that must stay clean. */
+export function notePen(terminal: Terminal): Pen {
+  return {
+    line: (text = '') => terminal.note(text),
+    colors: terminal.errorColors,
+    width: undefined,
+    maxText: Number.POSITIVE_INFINITY,
+  };
+}

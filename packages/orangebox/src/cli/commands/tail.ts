@@ -1,0 +1,151 @@
+/** `orangebox tail`: calls as they arrive. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { OrangeboxError } from '@orangebox/schema';
+import type { SnapshotStore, StoredEntry } from '@orangebox/store';
+import type { CommandContext } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { type FilterOptions, filterFrom } from '../filter-options.ts';
+import { type Opened, openStore } from '../open-store.ts';
+import { parseCount, usage } from '../parse-options.ts';
+import { isPlaceFault } from '../place-faults.ts';
+import { idOf, StoreFollower } from '../tail/follow-store.ts';
+import { segmentStamp } from '../tail/segment-stamp.ts';
+import { writeEntry } from '../tail/write-entry.ts';
+import { escapeLine } from '../text/escape.ts';
+
+/** Options of `tail`. */
+export interface TailOptions extends FilterOptions {
+  number?: string;
+  running?: boolean;
+  json?: boolean;
+}
+
+const DEFAULT_COUNT = 10;
+const LOCAL_PAUSE_MS = 250;
+const REMOTE_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 30_000;
+const LOCAL_WINDOW_MS = 60_000;
+/** What comes from elsewhere is sent in batches, and lists calls by their start. */
+const REMOTE_WINDOW_MS = 15 * 60_000;
+
+/** Shows calls of every place when they end, until it is interrupted. */
+export async function tail(context: CommandContext, options: TailOptions): Promise<number> {
+  const { terminal } = context;
+  if (options.until !== undefined) throw usage('tail has no end, so --until says nothing', 'orangebox ls --until TIME');
+  const count = options.number === undefined ? DEFAULT_COUNT : parseCount(options.number, '-n', 0, 100_000);
+  const opened = await openStore(context);
+  const stop = interrupted();
+  try {
+    const shown = new Set<string>();
+    const write = (entry: StoredEntry): void => {
+      const id = `${idOf(entry)} ${entry.status === 'open'}`;
+      if (shown.has(id)) return;
+      shown.add(id);
+      writeEntry(terminal, entry, options.json === true);
+    };
+    const filter = filterFrom(options, context.nowMs);
+    const followers = opened.parts.map((store) => ({ store, follower: followerOf(store, opened, filter) }));
+    const began = await Promise.all(followers.map(async ({ follower }) => withFault(() => follower.begin(count))));
+    const faults = began.flatMap(({ fault }) => fault ?? []);
+    if (faults.length === followers.length && faults[0] !== undefined) throw faults[0];
+    const first = new Map(began.flatMap(({ value = [] }) => value).map((entry) => [idOf(entry), entry]));
+    const newest = [...first.values()].sort(byStart).slice(-count);
+    if (count > 0) for (const entry of newest) write(entry);
+    if (terminal.errorInteractive)
+      terminal.note(terminal.errorColors.dim(`following ${escapeLine(opened.store.location)}; Ctrl-C ends it`));
+    await Promise.all(
+      followers.map(async ({ store, follower }, i) => {
+        const known = began[i]?.fault;
+        if (known !== undefined) noteFault(context, known);
+        await follow(context, store, follower, {
+          known,
+          signal: stop.signal,
+          running: options.running === true,
+          write,
+        });
+      }),
+    );
+  } finally {
+    stop.release();
+    await opened.store.close();
+  }
+  return EXIT.ok;
+}
+
+function followerOf(store: SnapshotStore, opened: Opened, filter: ReturnType<typeof filterFrom>): StoreFollower {
+  const isLocal = store.kind === 'segments';
+  return new StoreFollower(store, {
+    filter,
+    nowMs: Date.now,
+    windowMs: isLocal ? LOCAL_WINDOW_MS : REMOTE_WINDOW_MS,
+    ...(isLocal ? { stamp: () => segmentStamp(opened.located.dir) } : {}),
+  });
+}
+
+interface FollowTask {
+  /** A fault that was told already. */
+  known: OrangeboxError | undefined;
+  signal: AbortSignal;
+  running: boolean;
+  write: (entry: StoredEntry) => void;
+}
+
+/** Looks until interrupted. A place that cannot be asked is told once and asked again later, then less and less often. */
+async function follow(
+  context: CommandContext,
+  store: SnapshotStore,
+  follower: StoreFollower,
+  { known, signal, running, write }: FollowTask,
+): Promise<void> {
+  const shortMs = store.kind === 'segments' ? LOCAL_PAUSE_MS : REMOTE_PAUSE_MS;
+  let told = known?.message;
+  let pauseMs = shortMs;
+  for (;;) {
+    await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    const startedMs = performance.now();
+    const { value: look, fault } = await withFault(() => follower.look());
+    if (fault !== undefined) {
+      if (told !== fault.message) noteFault(context, fault);
+      told = fault.message;
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      continue;
+    }
+    if (told !== undefined) context.terminal.note(`${escapeLine(store.location)} answers again`);
+    told = undefined;
+    // A large store is not asked more than a quarter of the time.
+    pauseMs = Math.max(shortMs, Math.min((performance.now() - startedMs) * 3, LONGEST_PAUSE_MS));
+    if (running) for (const entry of look?.begun ?? []) write(entry);
+    for (const entry of look?.ended ?? []) write(entry);
+  }
+}
+
+async function withFault<T>(work: () => Promise<T>): Promise<{ value?: T; fault?: OrangeboxError }> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (isPlaceFault(error)) return { fault: error };
+    throw error;
+  }
+}
+
+function byStart(a: StoredEntry, b: StoredEntry): number {
+  const [left, right] = [BigInt(a.time.startUnixNano), BigInt(b.time.startUnixNano)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function noteFault({ terminal }: CommandContext, fault: OrangeboxError): void {
+  terminal.note(terminal.errorColors.yellow(escapeLine(`${fault.message} [${fault.code}]; trying again`)));
+}
+
+function interrupted(): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, stop);
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop);
+    },
+  };
+}

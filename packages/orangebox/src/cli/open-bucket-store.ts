@@ -1,0 +1,7 @@
+/** The store of snapshots in a bucket. */
+import { createBucketStore, openBucket, type SnapshotStore } from '@orangebox/store';
+
+/** Opens `s3://bucket/prefix` with the `AWS_*` variables of an environment. Nothing is asked yet. */
+export function openBucketStore(url: string, env: NodeJS.ProcessEnv): SnapshotStore {
+  return createBucketStore(openBucket(url, { env }));
+}
