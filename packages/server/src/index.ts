@@ -2,7 +2,6 @@
 
 // The archiver
 export { type Archiver, type ArchiverOptions, type ArchiverTls, startArchiver } from './archiver/archiver.ts';
-export type { IndexSink } from './archiver/index-sink.ts';
 export { type ArchiverLimits, DEFAULT_LIMITS } from './archiver/limits.ts';
 export { type ArchiverLog, createLog, type LogFields } from './archiver/log.ts';
 export type { QuarantineLimits } from './archiver/quarantine.ts';
@@ -16,3 +15,7 @@ export {
   readArchiveConfig,
   readStore,
 } from './config.ts';
+
+// The snapshot page
+export { SNAPSHOT_PAGE_PORT, type SnapshotPage, type SnapshotPageOptions, startSnapshotPage } from './page/serve.ts';
+export type { CommandWords } from './page/commands.ts';
