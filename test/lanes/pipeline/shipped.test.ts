@@ -13,7 +13,7 @@ describe.each(configs)('%s.yaml', (config) => {
   let traces: JaegerTrace[];
 
   beforeAll(async () => {
-    servers = await pipeline(config, config === 'file' ? {} : { token: 'a token of the lane' });
+    servers = await pipeline(config, config === 'file' ? {} : { token: 'token-of-the-lane' });
     run = await runAgent(servers.programEnv);
     traces = await tracesOf(servers.jaeger, run.calls);
   });
