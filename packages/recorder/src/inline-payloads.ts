@@ -52,7 +52,7 @@ export class InlinePayloads {
   #shipped = 0;
   #failed = 0;
   #lastError: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #looksAgain = false;
 
   constructor(host: InlineHost) {
     this.#host = host;
@@ -143,8 +143,10 @@ export class InlinePayloads {
   #pump(fresh?: InlineItem, snapshotJsonNow?: () => Uint8Array): void {
     while (this.#waiting.length > 0 && this.#running.size < CONCURRENCY) {
       if (this.#host.isCongested()) {
-        this.#timer ??= afterMs(CONGESTED_LOOK_MS, () => {
-          this.#timer = undefined;
+        if (this.#looksAgain) return;
+        this.#looksAgain = true;
+        afterMs(CONGESTED_LOOK_MS, () => {
+          this.#looksAgain = false;
           this.#pump();
         }).unref();
         return;
