@@ -75,6 +75,13 @@ export {
 } from './objects/index-writer.ts';
 export { createMemoryBucket } from './objects/memory-bucket.ts';
 export { openBucket, type OpenBucketOptions } from './objects/open-bucket.ts';
+export {
+  type ReindexOptions,
+  type ReindexProgress,
+  type ReindexRange,
+  type ReindexResult,
+  reindexRange,
+} from './objects/reindex.ts';
 export { createS3Bucket } from './objects/s3-bucket.ts';
 export type { S3BucketOptions, S3Checksum, S3Credentials } from './objects/s3-client.ts';
 

@@ -6,7 +6,7 @@ import { INDEX_PREFIX, indexMinute, type IndexRow, OrangeboxError, parseIndexObj
 import { unixMs } from '../filter.ts';
 import { mapInOrder } from '../map-in-order.ts';
 import type { StoreProblem } from '../store.ts';
-import type { ObjectBucket } from './bucket.ts';
+import type { BucketObject, ObjectBucket } from './bucket.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -42,12 +42,12 @@ export async function* readIndexMinutes(
 ): AsyncGenerator<IndexRow[], void, undefined> {
   let rows: IndexRow[] = [];
   let current = '';
-  const names = listIndexObjects(bucket, query);
-  const read = async (name: string): Promise<{ name: string; rows: IndexRow[] }> => ({
+  const objects = listIndexObjects(bucket, query);
+  const read = async ({ name }: BucketObject): Promise<{ name: string; rows: IndexRow[] }> => ({
     name,
     rows: await readIndexObject(bucket, name, query),
   });
-  for await (const object of mapInOrder(names, CONCURRENCY, read)) {
+  for await (const object of mapInOrder(objects, CONCURRENCY, read)) {
     const minute = minuteOf(object.name);
     if (minute !== current && rows.length > 0) {
       yield rows;
@@ -59,11 +59,11 @@ export async function* readIndexMinutes(
   if (rows.length > 0) yield rows;
 }
 
-/** Names of the index objects that can hold rows of a query, a day at a time. */
+/** The index objects that can hold rows of a query, a day at a time. */
 export async function* listIndexObjects(
   bucket: ObjectBucket,
   query: Pick<IndexQuery, 'sinceUnixMs' | 'untilUnixMs' | 'order'>,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<BucketObject, void, undefined> {
   const first = minuteText(query.sinceUnixMs);
   const last = query.untilUnixMs === undefined ? undefined : minuteText(query.untilUnixMs);
   const days = (await bucket.prefixes(INDEX_PREFIX)).map((prefix) => prefix.slice(INDEX_PREFIX.length, -1)).sort();
@@ -72,15 +72,15 @@ export async function* listIndexObjects(
     if (!/^\d{8}$/.test(day) || day < first.slice(0, 8) || (last !== undefined && day > last.slice(0, 8))) continue;
     const prefix = `${INDEX_PREFIX}${day}/`;
     const startAfter = day === first.slice(0, 8) ? { startAfter: prefix + first.slice(8) } : {};
-    const names: string[] = [];
-    for await (const { name } of bucket.list(prefix, startAfter)) {
-      const minute = minuteOf(name);
+    const found: BucketObject[] = [];
+    for await (const object of bucket.list(prefix, startAfter)) {
+      const minute = minuteOf(object.name);
       if (minute === '' || minute < first) continue;
       if (last !== undefined && minute > last) break;
-      names.push(name);
+      found.push(object);
     }
-    if (query.order !== 'oldest') names.reverse();
-    yield* names;
+    if (query.order !== 'oldest') found.reverse();
+    yield* found;
   }
 }
 

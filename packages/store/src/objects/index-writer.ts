@@ -48,8 +48,8 @@ export interface IndexWriter {
 /** The object of a minute is closed this long after its first row; what comes later goes to the next one. */
 const OBJECT_OPEN_MS = 120_000;
 
-/** Most bytes of lines of one object. */
-const OBJECT_MAX_BYTES = 8 * 1024 * 1024;
+/** Most bytes of lines of one object: readers take four times as much. */
+export const INDEX_LINES_MAX_BYTES = 8 * 1024 * 1024;
 
 /** Minutes whose last object's number is remembered. */
 const GENERATIONS_MAX = 10_000;
@@ -241,5 +241,5 @@ class BucketIndexWriter implements IndexWriter {
 }
 
 function isFull(object: OpenObject, maxRows: number): boolean {
-  return object.lines.size >= maxRows || object.bytes >= OBJECT_MAX_BYTES;
+  return object.lines.size >= maxRows || object.bytes >= INDEX_LINES_MAX_BYTES;
 }
