@@ -2,16 +2,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { OrangeboxError } from '@orangebox/schema';
-import type { ObjectBucket } from '@orangebox/store';
+import { type IndexRow, OrangeboxError } from '@orangebox/schema';
+import { createIndexWriter, type ObjectBucket } from '@orangebox/store';
 import { createAssembler } from './assembler.ts';
 import { createTokenCheck, isLoopback } from './auth.ts';
 import type { ExportHost } from './export-handler.ts';
 import { createReadiness } from './health.ts';
-import type { IndexSink } from './index-sink.ts';
 import { type ArchiverLimits, DEFAULT_LIMITS, memoryShares } from './limits.ts';
 import { type ArchiverLog, createLog } from './log.ts';
-import { measuredBucket } from './measured-bucket.ts';
+import { measuredBucket, tellStoreFault } from './measured-bucket.ts';
 import { createByteAccount, createRoom } from './memory.ts';
 import { createMetrics } from './metrics.ts';
 import { createQuarantine } from './quarantine.ts';
@@ -38,8 +37,8 @@ export interface ArchiverOptions {
   /** `/metrics` is answered to anybody also off loopback. */
   metricsPublic?: boolean;
   limits?: Partial<ArchiverLimits>;
-  /** Where rows of the index go; none without. */
-  index?: IndexSink;
+  /** False writes no index objects; `reindex` makes them later. */
+  index?: boolean;
   version?: string;
   log?: ArchiverLog;
 }
@@ -55,6 +54,9 @@ export interface Archiver {
   stop(): Promise<void>;
 }
 
+/** How long the last rows of the index may take. */
+const INDEX_CLOSE_MS = 5000;
+
 /**
  * Starts an archiver.
  *
@@ -62,7 +64,7 @@ export interface Archiver {
  * `OBX_ARCHIVE_TLS`.
  */
 export async function startArchiver(options: ArchiverOptions): Promise<Archiver> {
-  const { bucket, host = '127.0.0.1', tokens = [], tls, index } = options;
+  const { bucket, host = '127.0.0.1', tokens = [], tls } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   demandAuth(host, tokens, tls);
   const log = options.log ?? createLog();
@@ -74,23 +76,29 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
     inFlightBytes: () => requests.usedBytes,
     workBytes: () => room.used,
     waitingWrites: () => places.waiting,
-    pendingIndexRows: () => index?.pending ?? 0,
+    indexRows: () => index?.stats() ?? { written: 0, dropped: 0, pending: 0 },
     pendingAssemblies: () => assembler.pending,
   });
   const measured = measuredBucket(bucket, metrics, log, places, limits.storeTimeoutMs);
   const quarantine = createQuarantine(measured, limits.quarantine);
-  const toIndex: ExportHost['keeper']['stored'] = (snapshot, sizeBytes) => index?.add(snapshot, sizeBytes);
+  const index =
+    options.index === false
+      ? undefined
+      : createIndexWriter(bucket, {
+          maxBytes: shares.index,
+          onError: (error) => metrics.storeError(tellStoreFault(log, 'index', error).code),
+        });
+  const checks = { room, makesRows: index !== undefined };
+  const toIndex = (row: IndexRow): void => index?.add(row);
   const assembler = createAssembler({
     bucket: measured,
-    room,
+    checks,
     quarantine,
     metrics,
     log,
     joinedMaxBytes: shares.joins,
     verified: toIndex,
   });
-  index?.onSettled((outcome, count) => metrics.indexRows(outcome, count));
-
   const exportHost: ExportHost = {
     requests,
     requestMaxBytes: Math.min(limits.requestBytes, shares.requests),
@@ -99,7 +107,7 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
     log,
     keeper: {
       bucket: measured,
-      room,
+      checks,
       looks: createRoom(4),
       readMaxBytes: Math.floor(shares.checks / 4),
       stored: toIndex,
@@ -134,7 +142,11 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
     server.closeIdleConnections();
     await within(limits.drainMs, Promise.all([closed, assembler.idle()]));
     server.closeAllConnections();
-    await index?.close();
+    // Rows that are not taken now are found again by a reindex.
+    await within(
+      INDEX_CLOSE_MS,
+      index?.close().catch(() => undefined),
+    );
     log.info('stopped');
   };
   return {
@@ -161,6 +173,12 @@ function authWord(tokens: readonly string[], tls: ArchiverTls | undefined): stri
   return words.join('+') || 'none';
 }
 
+/** Answers to what is not even a request. */
+const STATUS_OF_FAULT: { readonly [code: string]: string } = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
 function makeServer(
   routes: (request: IncomingMessage, response: ServerResponse) => void,
   tls: ArchiverTls | undefined,
@@ -178,8 +196,9 @@ function makeServer(
   server.maxConnections = limits.connections;
   // The body is asked for only when it will be read.
   server.on('checkContinue', routes);
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const status = STATUS_OF_FAULT[error.code ?? ''] ?? '400 Bad Request';
+    if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
     else socket.destroy();
   });
   return server;
@@ -219,7 +238,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
+async function within(ms: number, work: Promise<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([work, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))]);
   clearTimeout(timer);

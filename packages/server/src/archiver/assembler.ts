@@ -2,14 +2,13 @@
  * Sets of parts that have become complete are joined and verified, one after the other and beside the answers: the digest
  * of a snapshot in several parts is known only when all are there, and its index row too.
  */
-import { PART_OBJECT_PATTERN, type Snapshot } from '@orangebox/schema';
+import { type IndexRow, PART_OBJECT_PATTERN } from '@orangebox/schema';
 import type { ArchiverLog } from './log.ts';
 import type { ArchiveBucket } from './measured-bucket.ts';
-import type { Room } from './memory.ts';
 import type { ArchiverMetrics } from './metrics.ts';
 import { type CheckedPart, PARTS_MAX, PayloadFault, sha256Of } from './payload.ts';
 import type { Quarantine } from './quarantine.ts';
-import { verifyPayload } from './verify.ts';
+import { type Checks, verifyPayload } from './verify.ts';
 
 /** Looks at sets of parts. */
 export interface Assembler {
@@ -23,13 +22,13 @@ export interface Assembler {
 /** What an assembler works with. */
 export interface AssemblerHost {
   bucket: ArchiveBucket;
-  room: Room;
+  checks: Checks;
   quarantine: Quarantine;
   metrics: ArchiverMetrics;
   log: ArchiverLog;
   /** Largest sum of parts that is joined here. */
   joinedMaxBytes: number;
-  verified(snapshot: Snapshot, sizeBytes: number): void;
+  verified(row: IndexRow): void;
 }
 
 /** Sets that may wait; more are left to `--reindex`. */
@@ -77,14 +76,14 @@ async function assemble(claims: Claims, host: AssemblerHost): Promise<void> {
     const names = await completeSet(claims, host);
     if (names === undefined) return;
     const joined = await join(names, claims, host);
-    const verified = joined && (await verifyPayload(joined, claims, host.room));
+    const verified = joined && (await verifyPayload(joined, claims, host.checks));
     if (verified === undefined) {
       metrics.assembled('too_large');
       log.warn('assembly_too_large', { key: claims.key });
       return;
     }
     metrics.assembled('verified');
-    host.verified(verified.snapshot, verified.sizeBytes);
+    if (verified.row) host.verified(verified.row);
   } catch (error) {
     if (!(error instanceof PayloadFault)) {
       // The parts are stored; what is missing is the row, which a reindex makes.

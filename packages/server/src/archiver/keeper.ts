@@ -3,29 +3,28 @@
  * thing at once: what is there already is compared, never blindly replaced.
  */
 import {
+  type IndexRow,
   OrangeboxError,
   PART_OBJECT_PATTERN,
   partObjectName,
   SNAPSHOT_OBJECT_NAME,
-  type Snapshot,
 } from '@orangebox/schema';
 import type { ArchiveBucket } from './measured-bucket.ts';
 import type { Room } from './memory.ts';
 import type { KeptOutcome } from './metrics.ts';
 import { type CheckedPart, PayloadFault, sha256Of } from './payload.ts';
-import { verifyPayload } from './verify.ts';
+import { type Checks, verifyPayload } from './verify.ts';
 
 /** What a keeper works with. */
 export interface KeeperHost {
   bucket: ArchiveBucket;
-  /** Room for unpacking and checking. */
-  room: Room;
+  checks: Checks;
   /** Places for looking at what stands under a name already. */
   looks: Room;
   /** Bytes of an object that may be read to compare it. */
   readMaxBytes: number;
   /** A snapshot was verified and stored for the first time, or anew. */
-  stored(snapshot: Snapshot, sizeBytes: number): void;
+  stored(row: IndexRow): void;
   /** A payload was too large to be verified here. */
   unverified(part: CheckedPart): void;
   /** One of several parts was stored. */
@@ -44,13 +43,15 @@ export async function keepPart(part: CheckedPart, host: KeeperHost): Promise<Kep
     if (outcome !== 'duplicate') host.partStored(part);
     return outcome;
   }
-  const verified = await verifyPayload(part.bytes, part, host.room);
+  const verified = await verifyPayload(part.bytes, part, host.checks);
   if (verified === undefined) {
     host.unverified(part);
     return writeObject(part, partName(part), host);
   }
   const outcome = await writeObject(part, `${part.key}/${SNAPSHOT_OBJECT_NAME}`, host);
-  if (outcome === 'stored' || outcome === 'repaired') host.stored(verified.snapshot, verified.sizeBytes);
+  if (outcome === 'stored' || outcome === 'repaired') {
+    if (verified.row) host.stored(verified.row);
+  }
   return outcome;
 }
 
@@ -89,7 +90,7 @@ async function besideTooLarge(part: CheckedPart, name: string, host: KeeperHost)
 async function isDamaged(existing: Uint8Array, part: CheckedPart, name: string, host: KeeperHost): Promise<boolean> {
   if (name.endsWith(`/${SNAPSHOT_OBJECT_NAME}`)) {
     try {
-      await verifyPayload(existing, { key: part.key }, host.room);
+      await verifyPayload(existing, { key: part.key }, { ...host.checks, makesRows: false });
       return false;
     } catch (error) {
       if (error instanceof PayloadFault) return true;

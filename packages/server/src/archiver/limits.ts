@@ -33,8 +33,16 @@ export const DEFAULT_LIMITS: ArchiverLimits = {
   quarantine: { bytesPerMinute: 64 * MIB, objectsPerMinute: 600 },
 };
 
-/** How the memory is shared out: requests, checking, joining. One never waits for what another holds. */
-export function memoryShares(memoryBytes: number): { requests: number; checks: number; joins: number } {
+/** Bytes by what they are for. One never waits for what another holds. */
+export interface MemoryShares {
+  requests: number;
+  checks: number;
+  joins: number;
+  index: number;
+}
+
+/** How the memory is shared out. */
+export function memoryShares(memoryBytes: number): MemoryShares {
   const sixteenth = Math.floor(memoryBytes / 16);
-  return { requests: 5 * sixteenth, checks: 8 * sixteenth, joins: 3 * sixteenth };
+  return { requests: 5 * sixteenth, checks: 8 * sixteenth, joins: 2 * sixteenth, index: sixteenth };
 }

@@ -27,12 +27,10 @@ export function measuredBucket(
     try {
       return await work();
     } catch (error) {
-      const known = error instanceof OrangeboxError ? error : storeFailed(error);
       // Of an object that is too large the store has nothing to answer for.
-      if (known.code.startsWith('OBX_STORE_')) {
-        metrics.storeError(known.code);
-        log.warn('store_failed', { code: known.code, message: known.message, operation });
-      }
+      if (error instanceof OrangeboxError && !error.code.startsWith('OBX_STORE_')) throw error;
+      const known = tellStoreFault(log, operation, error);
+      metrics.storeError(known.code);
       throw known;
     } finally {
       metrics.storeSeconds(operation, (performance.now() - startMs) / 1000);
@@ -61,6 +59,13 @@ export function measuredBucket(
         return found;
       }),
   };
+}
+
+/** Logs a failure of the store, and gives it as the coded error that it is or becomes. */
+export function tellStoreFault(log: ArchiverLog, operation: string, error: unknown): OrangeboxError {
+  const known = error instanceof OrangeboxError ? error : storeFailed(error);
+  log.warn('store_failed', { code: known.code, message: known.message, operation });
+  return known;
 }
 
 function storeFailed(cause: unknown): OrangeboxError {

@@ -13,7 +13,7 @@ export interface MetricSources {
   inFlightBytes(): number;
   workBytes(): number;
   waitingWrites(): number;
-  pendingIndexRows(): number;
+  indexRows(): { written: number; dropped: number; pending: number };
   pendingAssemblies(): number;
 }
 
@@ -30,7 +30,6 @@ export interface ArchiverMetrics {
   /** Seconds of one request to the store. */
   storeSeconds(operation: 'write' | 'read' | 'list', seconds: number): void;
   storeError(code: string): void;
-  indexRows(outcome: 'written' | 'dropped', count: number): void;
   readonly contentType: string;
   text(): Promise<string>;
 }
@@ -62,7 +61,19 @@ export function createMetrics(version: string, sources: MetricSources): Archiver
   const ignored = counter('ignored_spans_total', 'Spans without a payload');
   const assemblies = counter('assemblies_total', 'Complete sets of parts by outcome', ['outcome']);
   const storeErrors = counter('store_errors_total', 'Failed requests to the store by code', ['code']);
-  const rows = counter('index_rows_total', 'Index rows by outcome', ['outcome']);
+  new Counter({
+    name: `${PREFIX}index_rows_total`,
+    help: 'Index rows by outcome',
+    labelNames: ['outcome'],
+    registers: [registry],
+    // Counted by the writer of the index; read at each scrape.
+    collect() {
+      const { written, dropped } = sources.indexRows();
+      this.reset();
+      this.inc({ outcome: 'written' }, written);
+      this.inc({ outcome: 'dropped' }, Math.max(0, dropped));
+    },
+  });
   const storeSeconds = new Histogram({
     name: `${PREFIX}store_duration_seconds`,
     help: 'Time of requests to the store',
@@ -73,7 +84,7 @@ export function createMetrics(version: string, sources: MetricSources): Archiver
   gauge('in_flight_bytes', 'Bytes of requests that are being worked on', sources.inFlightBytes);
   gauge('work_bytes', 'Bytes booked for unpacking and checking', sources.workBytes);
   gauge('waiting_writes', 'Writes that wait for a place', sources.waitingWrites);
-  gauge('index_pending_rows', 'Index rows that are not written yet', sources.pendingIndexRows);
+  gauge('index_pending_rows', 'Index rows that are not written yet', () => sources.indexRows().pending);
   gauge('assemblies_pending', 'Sets of parts that wait to be verified', sources.pendingAssemblies);
   gauge('resident_memory_bytes', 'Resident memory of the process', () => process.memoryUsage.rss());
   new Gauge({
@@ -86,7 +97,6 @@ export function createMetrics(version: string, sources: MetricSources): Archiver
   for (const outcome of ['stored', 'duplicate', 'conflict', 'repaired', 'quarantined', 'rejected']) {
     payloads.inc({ outcome }, 0);
   }
-  for (const outcome of ['written', 'dropped']) rows.inc({ outcome }, 0);
   for (const status of [200, 400, 503]) requests.inc({ status }, 0);
 
   return {
@@ -109,7 +119,6 @@ export function createMetrics(version: string, sources: MetricSources): Archiver
     assembled: (outcome) => assemblies.inc({ outcome }),
     storeSeconds: (operation, seconds) => storeSeconds.observe({ operation }, seconds),
     storeError: (code) => storeErrors.inc({ code }),
-    indexRows: (outcome, count) => rows.inc({ outcome }, count),
     contentType: registry.contentType,
     text: () => registry.metrics(),
   };

@@ -4,8 +4,8 @@
  */
 import { promisify } from 'node:util';
 import { createGunzip, gunzip, gunzipSync } from 'node:zlib';
-import { OrangeboxError, type Snapshot, snapshotKey } from '@orangebox/schema';
-import { parseSnapshot, SNAPSHOT_MAX_BYTES } from '@orangebox/store';
+import { type IndexRow, OrangeboxError, type Snapshot, snapshotKey } from '@orangebox/schema';
+import { indexRowOf, parseSnapshot, SNAPSHOT_MAX_BYTES } from '@orangebox/store';
 import { hasMoreValues } from './json-size.ts';
 import type { Room } from './memory.ts';
 import { PayloadFault } from './payload.ts';
@@ -16,14 +16,22 @@ const gunzipAsync = promisify(gunzip);
 const WORK_FACTOR = 3;
 /** Bytes of memory that a JSON value takes at most. */
 const VALUE_BYTES = 64;
+/** Deflate packs 258 bytes into two bits at best. */
+const DEFLATE_MAX_RATIO = 1032;
 /** Up to this size unpacking costs less than the way to the thread pool. */
 const UNPACK_AT_ONCE_MAX_BYTES = 256 * 1024;
 
-/** A verified snapshot. */
+/** How payloads are checked. */
+export interface Checks {
+  /** Room in bytes for unpacking and parsing. */
+  room: Room;
+  /** Whether the index wants a row of each. */
+  makesRows: boolean;
+}
+
+/** What is left of a snapshot once it is verified: a row is small, whatever the snapshot was. */
 export interface Verified {
-  snapshot: Snapshot;
-  /** Bytes of its JSON. */
-  sizeBytes: number;
+  row: IndexRow | undefined;
 }
 
 /**
@@ -35,7 +43,7 @@ export interface Verified {
 export async function verifyPayload(
   payload: Uint8Array,
   expected: { key: string; digest?: string },
-  room: Room,
+  { room, makesRows }: Checks,
 ): Promise<Verified | undefined> {
   const sizeBytes = statedSize(payload);
   if (sizeBytes > SNAPSHOT_MAX_BYTES) {
@@ -50,8 +58,18 @@ export async function verifyPayload(
     const json = await unpack(payload, sizeBytes);
     // Small documents cannot grow beyond what one request may take anyway.
     if (sizeBytes > 1024 * 1024 && hasMoreValues(json, Math.floor(room.capacity / VALUE_BYTES))) return undefined;
-    return { snapshot: parse(json, expected), sizeBytes: json.length };
+    const snapshot = parse(json, expected);
+    return { row: makesRows ? rowOf(snapshot, json.length) : undefined };
   });
+}
+
+/** A row is a view; one that cannot be made is missing from lists, no more. */
+function rowOf(snapshot: Snapshot, sizeBytes: number): IndexRow | undefined {
+  try {
+    return indexRowOf(snapshot, sizeBytes);
+  } catch {
+    return undefined;
+  }
 }
 
 function parse(json: Buffer, expected: { key: string; digest?: string }): Snapshot {
@@ -75,7 +93,11 @@ function parse(json: Buffer, expected: { key: string; digest?: string }): Snapsh
 /** The length that stands at the end of a gzip. */
 function statedSize(payload: Uint8Array): number {
   if (payload.length < 20 || payload[0] !== 0x1f || payload[1] !== 0x8b) throw damaged('it is no gzip');
-  return new DataView(payload.buffer, payload.byteOffset, payload.byteLength).getUint32(payload.length - 4, true);
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  const sizeBytes = view.getUint32(payload.length - 4, true);
+  if (sizeBytes > payload.length * DEFLATE_MAX_RATIO)
+    throw damaged('no gzip of its length unpacks to the length it states');
+  return sizeBytes;
 }
 
 async function unpack(payload: Uint8Array, sizeBytes: number): Promise<Buffer> {

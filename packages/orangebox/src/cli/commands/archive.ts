@@ -21,6 +21,7 @@ export async function archive(context: CommandContext, options: ArchiveOptions):
     tokens,
     metricsPublic,
     limits,
+    index: config.writesIndex,
     version: VERSION,
     ...(tls === undefined ? {} : { tls }),
   });
