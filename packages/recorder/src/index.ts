@@ -13,3 +13,4 @@ export type {
   WireSink,
   WrappedToolRun,
 } from './wire-events.ts';
+export { type PreparedSend, prepareSend, type SendAnswer } from './send-once.ts';

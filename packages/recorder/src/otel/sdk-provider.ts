@@ -37,35 +37,13 @@ export async function createSdkProvider(
   const ids = new GivenIds();
   const backlog = new PayloadBacklog(() => provider.forceFlush(), onExported);
   const { processor, exporting } = await createProcessor(config, backlog);
-  const provider = new BasicTracerProvider({
-    idGenerator: ids,
-    // Spans that the configured sampler dropped never come here (see sampling.ts).
-    sampler: new AlwaysOnSampler(),
-    resource: defaultResource().merge(
-      resourceFromAttributes({ ...config.resource, 'service.name': config.serviceName }),
-    ),
-    spanProcessors: [processor],
-  });
-  const tracer = provider.getTracer(INSTRUMENTATION_SCOPE, version, { schemaUrl: SEMCONV_SCHEMA_URL });
+  const provider = providerWith(processor, ids, config);
+  const tracer = tracerOf(provider, version);
   return {
     add(span) {
       ids.next = span.trace;
       backlog.added(span);
-      const started = tracer.startSpan(
-        span.name,
-        {
-          kind: API_SPAN_KIND[span.kind],
-          startTime: hrTime(span.startUnixNano),
-          attributes: span.attributes,
-        },
-        parentContext(span),
-      );
-      if (span.status.code === 'error') {
-        const { message } = span.status;
-        started.setStatus({ code: API_STATUS_ERROR, ...(message === undefined ? {} : { message }) });
-      }
-      if (span.event) started.addEvent(span.event.name, span.event.attributes, hrTime(span.endUnixNano));
-      started.end(hrTime(span.endUnixNano));
+      recordSpan(tracer, span);
       backlog.flushIfLarge();
     },
     isCongested: () => backlog.isCongested,
@@ -78,6 +56,72 @@ export async function createSdkProvider(
       }
     },
   };
+}
+
+/** Exports one span in a request of its own and tells how that went; `reason` is what the exporter says. */
+export async function exportOnce(
+  span: FinishedSpan,
+  config: RecorderConfig,
+  version: string,
+): Promise<{ accepted: boolean; reason?: string }> {
+  const exporter = (await otlpExporterFactory(config.otel.protocol))({});
+  const ids = new GivenIds();
+  ids.next = span.trace;
+  const answer = await new Promise<{ accepted: boolean; reason?: string }>((resolve) => {
+    const telling: SpanExporter = {
+      export: (spans, done) =>
+        exporter.export(spans, (result) => {
+          done(result);
+          resolve(
+            result.code === EXPORT_SUCCESS
+              ? { accepted: true }
+              : { accepted: false, reason: result.error?.message ?? 'the exporter failed' },
+          );
+        }),
+      shutdown: () => exporter.shutdown(),
+    };
+    recordSpan(tracerOf(providerWith(new SimpleSpanProcessor(telling), ids, config), version), span);
+  });
+  await exporter.shutdown();
+  return answer;
+}
+
+/** `ExportResultCode.SUCCESS`. */
+const EXPORT_SUCCESS = 0;
+
+function providerWith(processor: SpanProcessor, ids: GivenIds, config: RecorderConfig): BasicTracerProvider {
+  return new BasicTracerProvider({
+    idGenerator: ids,
+    // Spans that the configured sampler dropped never come here (see sampling.ts).
+    sampler: new AlwaysOnSampler(),
+    resource: defaultResource().merge(
+      resourceFromAttributes({ ...config.resource, 'service.name': config.serviceName }),
+    ),
+    spanProcessors: [processor],
+  });
+}
+
+function tracerOf(provider: BasicTracerProvider, version: string): ReturnType<BasicTracerProvider['getTracer']> {
+  return provider.getTracer(INSTRUMENTATION_SCOPE, version, { schemaUrl: SEMCONV_SCHEMA_URL });
+}
+
+/** Starts and ends the span; its processor has it then. */
+function recordSpan(tracer: ReturnType<typeof tracerOf>, span: FinishedSpan): void {
+  const started = tracer.startSpan(
+    span.name,
+    {
+      kind: API_SPAN_KIND[span.kind],
+      startTime: hrTime(span.startUnixNano),
+      attributes: span.attributes,
+    },
+    parentContext(span),
+  );
+  if (span.status.code === 'error') {
+    const { message } = span.status;
+    started.setStatus({ code: API_STATUS_ERROR, ...(message === undefined ? {} : { message }) });
+  }
+  if (span.event) started.addEvent(span.event.name, span.event.attributes, hrTime(span.endUnixNano));
+  started.end(hrTime(span.endUnixNano));
 }
 
 function parentContext({ trace }: FinishedSpan): ReturnType<typeof contextWithParent> {
