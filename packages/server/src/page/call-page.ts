@@ -25,10 +25,10 @@ export function callPage(snapshot: Snapshot, words: CommandWords, running: boole
 ${factsOf(snapshot)}
 ${failureOf(snapshot, budget)}
 ${content}
+${commandsOf(snapshot, words)}
 ${attemptsOf(snapshot)}
 ${exchangesOf(snapshot, base, budget)}
 ${redactionsOf(snapshot)}
-${commandsOf(snapshot, words)}
 <p class="dim"><a href="${base}/snapshot.json">the whole snapshot</a> as JSON</p>`;
   return { status: 200, title: title.slice(0, 120), body, ...(running ? { refreshSeconds: 2 } : {}) };
 }

@@ -13,6 +13,9 @@ const PARTS_MAX = 100;
 /** Messages of the request that are open at once; those before them are folded. */
 const OPEN_MESSAGES = 30;
 
+/** Name of each tool by the id of the call that asked for it. */
+type ToolNames = ReadonlyMap<string, string>;
+
 /** Roles that have a colour of their own. */
 const ROLES = new Set(['user', 'assistant', 'system', 'developer', 'tool']);
 
@@ -21,11 +24,15 @@ export function conversationOf(snapshot: Snapshot, budget: Budget): Html {
   const all = snapshot.request?.messages ?? [];
   const messages = all.slice(-LISTED_MAX);
   const choices = (snapshot.response?.choices ?? []).slice(0, PARTS_MAX);
+  const names: ToolNames = new Map(
+    all.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => [call.id ?? '', call.name] as const)),
+  );
   // The answer is what one came for, so it takes its share first.
   const answer = choices.map((choice) =>
     messageOf(
       choice.message.role === '' ? { ...choice.message, role: 'assistant' } : choice.message,
       budget,
+      names,
       [
         choices.length > 1 ? `choice ${choice.index + 1} of ${choices.length}` : '',
         choice.finishReason === undefined ? '' : `finish: ${choice.finishReason}`,
@@ -34,8 +41,8 @@ export function conversationOf(snapshot: Snapshot, budget: Budget): Html {
         .join(', '),
     ),
   );
-  const open = messages.slice(-OPEN_MESSAGES).map((message) => messageOf(message, budget));
-  const folded = messages.slice(0, -OPEN_MESSAGES).map((message) => messageOf(message, budget));
+  const open = messages.slice(-OPEN_MESSAGES).map((message) => messageOf(message, budget, names));
+  const folded = messages.slice(0, -OPEN_MESSAGES).map((message) => messageOf(message, budget, names));
   const tools = offeredTools(snapshot);
   return html`<h2>Conversation</h2>
 ${tools === '' ? undefined : html`<p class="dim">tools offered: ${tools}</p>`}
@@ -58,13 +65,13 @@ ${error === undefined ? undefined : html`<p class="bad">${error.type}</p>${budge
 </article>`;
 }
 
-function messageOf(message: Message, budget: Budget, note = ''): Html {
+function messageOf(message: Message, budget: Budget, names: ToolNames, note = ''): Html {
   const result = message.toolResult;
   const role = result === undefined ? message.role : 'tool';
   const label =
     result === undefined
       ? message.role
-      : `tool result${result.isError === true ? ' (error)' : ''} ${result.name ?? ''}`;
+      : `tool result${result.isError === true ? ' (error)' : ''} ${result.name ?? names.get(result.callId ?? '') ?? ''}`;
   const id = result?.callId;
   const text = message.text === result?.content ? undefined : message.text;
   const parts: Html[] = [];

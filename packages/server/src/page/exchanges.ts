@@ -4,7 +4,7 @@ import type { Body, Exchange, ExchangeResponse, HeaderList, Snapshot } from '@or
 import { decodeContent } from '@orangebox/store';
 import type { Budget } from './budget.ts';
 import { pretty } from './conversation.ts';
-import { formatBytes, formatNano, formatTime, plural } from './format.ts';
+import { formatBytes, formatNano, formatTime } from './format.ts';
 import { html, type Html, marked } from './html.ts';
 
 /** Compressed bodies above this are not unpacked for the page. */
@@ -23,7 +23,7 @@ const HEADERS_MAX = 200;
 export function attemptsOf(snapshot: Snapshot): Html | undefined {
   if (snapshot.exchanges.length < 2) return undefined;
   const basis = snapshot.attemptsBasis === 'inferred' ? ' (joined by rule: the client sends no retry counter)' : '';
-  return html`<h2>Attempts <span class="dim">${plural(snapshot.exchanges.length, 'attempt')}${basis}</span></h2>
+  return html`<h2>Attempts <span class="dim">${snapshot.exchanges.length}${basis}</span></h2>
 <table class="list"><tr><th>#</th><th>began</th><th>outcome</th><th>took</th><th>why</th></tr>
 ${snapshot.exchanges
   .slice(0, ATTEMPTS_MAX)

@@ -131,7 +131,7 @@ describe('a hostile recording', () => {
 
   it('that is huge is cut with a note, and is there whole as a file', async () => {
     const long = 'x'.repeat(3_000_000);
-    const messages = Array.from({ length: 2000 }, (_, i) => ({ role: 'user', content: `${i} ${'y'.repeat(30_000)}` }));
+    const messages = Array.from({ length: 600 }, (_, i) => ({ role: 'user', content: `${i} ${'y'.repeat(10_000)}` }));
     const { path } = await keep({
       requestBody: JSON.stringify({ model: 'm', messages }),
       response: [JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: long } }] })],

@@ -258,14 +258,16 @@ describe('a comparison of spans and objects', () => {
 
   it('counts what the archiver put aside, by reason, and what no index names', async () => {
     const day = new Date(NOW - MINUTE).toISOString().slice(0, 10).replaceAll('-', '');
-    for (const name of ['digest/a', 'digest/b', 'key/c']) {
-      await bucket.write(`quarantine/v1/${day}/${name}`, Buffer.from('x'));
+    for (const [name, reason] of Object.entries({ a: 'digest', b: 'digest', c: 'key', d: '<script>' })) {
+      await bucket.write(`quarantine/v1/${day}/${name}.json`, Buffer.from(JSON.stringify({ reason })));
+      await bucket.write(`quarantine/v1/${day}/${name}.bin`, Buffer.from('x'));
     }
     const snapshot = await kept(30 * MINUTE);
     const report = await audit({ indexRows: none(), nowMs: NOW + HOUR });
     expect(report.quarantine).toEqual([
       { reason: 'digest', count: 2 },
       { reason: 'key', count: 1 },
+      { reason: 'unknown', count: 1 },
     ]);
     expect(report.notIndexed).toEqual({ count: 1, keys: [snapshotKey(snapshot)] });
   });

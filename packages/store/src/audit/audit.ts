@@ -2,7 +2,7 @@
  * Compares what a trace backend's spans promise with what a bucket holds. Each day of the range is listed once; every
  * object of the range is opened, a few at a time.
  */
-import { type IndexRow, parseSnapshotKey, QUARANTINE_PREFIX, type SnapshotKeyParts } from '@orangebox/schema';
+import { type IndexRow, parseSnapshotKey, type SnapshotKeyParts } from '@orangebox/schema';
 import type { ObjectBucket } from '../objects/bucket.ts';
 import type { TraceSource } from '../sources/trace-source.ts';
 import { AUDIT_MARGIN_MS, AuditRange } from './audit-range.ts';
@@ -132,7 +132,7 @@ class Audit {
       looksTailSampled,
       notIndexed: this.#notIndexed,
       canaries: this.#promises.canaries.size,
-      quarantine: await countQuarantine(this.#bucket, QUARANTINE_PREFIX, days),
+      quarantine: await countQuarantine(this.#bucket, days),
     };
   }
 

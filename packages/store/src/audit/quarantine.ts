@@ -1,31 +1,51 @@
 /** What an archiver put aside, counted by its reason. */
-import type { ObjectBucket } from '../objects/bucket.ts';
+import { QUARANTINE_PREFIX } from '@orangebox/schema';
+import type { BucketObject, ObjectBucket } from '../objects/bucket.ts';
+import { sideBySide } from './side-by-side.ts';
 
-/** Objects looked at; more are not worth a longer listing. */
-const LISTED_MAX = 100_000;
+/** Reason documents that are opened; of more, the rest is counted without a reason. */
+const OPENED_MAX = 2000;
+
+/** A reason document has a few hundred bytes. */
+const REASON_MAX_BYTES = 64 * 1024;
 
 /**
- * Counts the quarantined payloads of the given days (`YYYYMMDD`, by when they were put aside); the most frequent reason
- * comes first.
+ * Counts the payloads put aside on the given days (`YYYYMMDD`); the most frequent reason comes first.
+ *
+ * @throws OrangeboxError `OBX_STORE_*`.
  */
 export async function countQuarantine(
   bucket: ObjectBucket,
-  prefix: string,
   days: readonly string[],
 ): Promise<{ reason: string; count: number }[]> {
   const counts = new Map<string, number>();
-  let listed = 0;
-  for (const day of days) {
-    for await (const { name } of bucket.list(`${prefix}${day}/`)) {
-      if (++listed > LISTED_MAX) break;
-      const reason = reasonOf(name.slice(prefix.length + day.length + 1));
-      if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  let opened = 0;
+  async function* documents(): AsyncGenerator<BucketObject, void, undefined> {
+    for (const day of days) {
+      for await (const object of bucket.list(`${QUARANTINE_PREFIX}${day}/`))
+        if (object.name.endsWith('.json')) yield object;
     }
   }
+  const limits = { concurrency: 8, maxBytes: 8 * REASON_MAX_BYTES };
+  await sideBySide(
+    documents(),
+    limits,
+    () => REASON_MAX_BYTES,
+    async ({ name, sizeBytes }) => {
+      const isOpened = opened++ < OPENED_MAX && sizeBytes <= REASON_MAX_BYTES;
+      const reason = isOpened ? reasonOf(await bucket.read(name, REASON_MAX_BYTES)) : 'unknown';
+      counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    },
+  );
   return [...counts].map(([reason, count]) => ({ reason, count })).sort((a, b) => b.count - a.count);
 }
 
-/** The first path segment that is a word. */
-function reasonOf(rest: string): string | undefined {
-  return rest.split('/').find((segment) => /^[a-z][a-z_-]{2,40}$/.test(segment)) ?? 'other';
+function reasonOf(bytes: Uint8Array | undefined): string {
+  try {
+    const document: unknown = JSON.parse(Buffer.from(bytes ?? []).toString('utf8'));
+    const reason = typeof document === 'object' && document !== null && 'reason' in document ? document.reason : '';
+    return typeof reason === 'string' && /^[a-z][a-z0-9_-]{0,40}$/.test(reason) ? reason : 'unknown';
+  } catch {
+    return 'unknown';
+  }
 }

@@ -6,6 +6,8 @@ import type { Check } from './check.ts';
 
 /** Every variable of Orangebox's own; `docs/configuration.md` and `docs/cli.md` explain them. */
 const KNOWN = [
+  'ORANGEBOX_CONFIG',
+  'ORANGEBOX_CONTEXT',
   'ORANGEBOX_DEBUG',
   'ORANGEBOX_DIR',
   'ORANGEBOX_DIR_BYTES',
@@ -22,6 +24,7 @@ const KNOWN = [
   'ORANGEBOX_REDACT',
   'ORANGEBOX_RUN_REPORT',
   'ORANGEBOX_SOURCE',
+  'ORANGEBOX_SOURCE_HEADERS',
   'ORANGEBOX_STORE',
   'ORANGEBOX_TRANSPORT',
 ];
@@ -29,6 +32,7 @@ const KNOWN = [
 const MODES = {
   local: 'a program started here records into the directory; nothing leaves the machine',
   split: 'a program started here records into the directory and sends payloads to ORANGEBOX_ENDPOINT',
+  inline: 'a program started here records into the directory and sends payloads on its spans, wherever those go',
   metadata: 'a program started here sends spans without content and keeps no bodies',
 } as const;
 
@@ -42,7 +46,8 @@ export function checkEnvironment(context: CommandContext): Check[] {
   );
   const checks: Check[] = warnings.map((message) => ({ name: 'setting', result: 'warning', message }));
   for (const name of Object.keys(context.env.recording)) {
-    if (KNOWN.includes(name)) continue;
+    // The archiver checks its own.
+    if (KNOWN.includes(name) || name.startsWith('ORANGEBOX_ARCHIVE_')) continue;
     const near = nearest(name, KNOWN);
     const message = `${name} means nothing`;
     checks.push({
