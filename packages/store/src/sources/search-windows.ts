@@ -33,7 +33,7 @@ export async function searchWindows(
 ): Promise<SpanSearch> {
   const stack = pieces(options);
   const found = new SpanSet();
-  let truncated = false;
+  let truncated = (stack[0]?.[0] ?? options.sinceUnixMs) > options.sinceUnixMs;
   let left = options.requestsMax ?? 128;
   for (let window = stack.pop(); window; window = stack.pop()) {
     if (left <= 0 || found.size >= SPANS_MAX) return { spans: found.values(), truncated: true };
@@ -57,12 +57,14 @@ export async function searchWindows(
   return { spans: found.values(), truncated };
 }
 
+/** Most pieces of one search: of six days each they reach back a year and a half. */
+const PIECES_MAX = 100;
+
 /** Pieces no longer than the backend takes, oldest first: the last is asked first. */
 function pieces({ sinceUnixMs, untilUnixMs, longestMs = Number.POSITIVE_INFINITY }: WindowOptions): [number, number][] {
   const found: [number, number][] = [];
-  // Time before the first trace backend there was holds nothing; a year of days is asked for at most.
   let until = untilUnixMs;
-  while (until > sinceUnixMs && found.length < 100) {
+  while (until > sinceUnixMs && found.length < PIECES_MAX) {
     const since = Math.max(sinceUnixMs, until - longestMs);
     found.unshift([since, until]);
     until = since;
