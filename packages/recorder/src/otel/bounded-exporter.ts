@@ -10,7 +10,7 @@ type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0];
 const SUCCESS = 0;
 
 /** Bytes of a request beyond which the next span starts another one. */
-export const REQUEST_MAX_BYTES: number = 8 * 1024 * 1024;
+const REQUEST_MAX_BYTES = 8 * 1024 * 1024;
 /** What a span costs beside the texts in it. */
 const SPAN_BYTES = 512;
 
