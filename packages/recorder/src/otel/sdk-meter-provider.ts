@@ -2,6 +2,7 @@
  * The private meter provider: all imports of the OpenTelemetry metrics SDK stand here. It is only ever imported
  * dynamically, some time after the first call, and registers nothing with the API.
  */
+import { randomUUID } from 'node:crypto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, MetricReader, type PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import type { RecorderConfig } from '../config.ts';
@@ -97,7 +98,12 @@ export async function createSdkMeter(config: RecorderConfig): Promise<PrivateMet
   );
   const provider = new MeterProvider({
     resource: defaultResource().merge(
-      resourceFromAttributes({ ...config.resource, 'service.name': config.serviceName }),
+      resourceFromAttributes({
+        // Each process counts from zero: two of one service must not be taken for one series.
+        'service.instance.id': randomUUID(),
+        ...config.resource,
+        'service.name': config.serviceName,
+      }),
     ),
     readers: [reader],
   });
