@@ -49,7 +49,7 @@ export interface IndexWriter {
 const OBJECT_OPEN_MS = 120_000;
 
 /** Most bytes of lines of one object: readers take four times as much. */
-export const INDEX_LINES_MAX_BYTES = 8 * 1024 * 1024;
+export const INDEX_LINES_MAX_BYTES: number = 8 * 1024 * 1024;
 
 /** Minutes whose last object's number is remembered. */
 const GENERATIONS_MAX = 10_000;
