@@ -13,6 +13,8 @@ export default defineConfig({
         ? 'test/lanes/pipeline/**/*.test.ts'
         : 'test/lanes/pipeline/drills/*.drill.ts',
     ],
+    // Finds a container engine; in CI starts one where there is none, and ends it.
+    globalSetup: 'test/lanes/pipeline/containers/engine.mjs',
     passWithNoTests: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -19,7 +19,8 @@ function candidates(env) {
 function answers(host, timeoutMs = 1000) {
   const url = new URL(host);
   if (url.protocol === 'unix:' && !existsSync(url.pathname)) return Promise.resolve(false);
-  const where = url.protocol === 'unix:' ? { socketPath: url.pathname } : { host: url.hostname, port: url.port || 2375 };
+  const where =
+    url.protocol === 'unix:' ? { socketPath: url.pathname } : { host: url.hostname, port: url.port || 2375 };
   return new Promise((resolve) => {
     const asked = request({ ...where, path: '/_ping', timeout: timeoutMs }, (response) => {
       response.resume();
@@ -58,9 +59,10 @@ function sweep() {
   if (networks.length > 0) lines('network', 'rm', ...networks);
 }
 
-/** Starts an engine where one is demanded and none answers; gives what ends it. */
-export default async function setup() {
-  let started = false;
+let started = false;
+
+/** vitest's: starts an engine where one is demanded and none answers. */
+export async function setup() {
   if ((await findEngine()) === undefined && demanded(process.env)) {
     try {
       execFileSync('sh', [script, 'up', '--install'], { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
@@ -68,15 +70,14 @@ export default async function setup() {
     } catch (error) {
       console.log(`container lane: no engine could be started\n${String(error.stderr ?? error).slice(-2000)}`);
     }
-    await findEngine();
   }
-  if (process.env.DOCKER_HOST === undefined || !(await answers(process.env.DOCKER_HOST))) {
-    if (!demanded(process.env)) console.log('container lane: no container engine answers, so its tests are skipped');
-    return undefined;
-  }
+  if ((await findEngine()) !== undefined) sweep();
+  else if (!demanded(process.env)) console.log('container lane: no container engine answers, so its tests are skipped');
+}
+
+/** vitest's: ends what `setup` started, and nothing else. */
+export async function teardown() {
+  if ((await findEngine()) === undefined) return;
   sweep();
-  return () => {
-    sweep();
-    if (started) execFileSync('sh', [script, 'down'], { stdio: 'ignore' });
-  };
+  if (started) execFileSync('sh', [script, 'down'], { stdio: 'ignore' });
 }

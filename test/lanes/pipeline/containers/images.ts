@@ -1,6 +1,6 @@
 /** Images of the container lane, all made here: nothing is pulled. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { runtimeFolders } from '../../../../deploy/image.mjs';
@@ -11,38 +11,19 @@ import { binaryOf } from '../servers/binary.ts';
 const BASE = 'orangebox-lane/node:local';
 
 const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' });
-const exists = (tag: string): boolean => spawnSync('docker', ['image', 'inspect', tag], { stdio: 'ignore' }).status === 0;
+const exists = (tag: string): boolean =>
+  spawnSync('docker', ['image', 'inspect', tag], { stdio: 'ignore' }).status === 0;
 
 /** An image from scratch that holds one of the servers and nothing else; made anew when its binary is another one. */
 export function serverImage(name: ServerName): string {
   const binary = binaryOf(name);
   const tag = `orangebox-lane/${name}:${basename(dirname(binary)).replace(`${name}-`, '')}`;
   if (exists(tag)) return tag;
-  const directory = mkdtempSync(join(tmpdir(), 'orangebox-image-'));
-  try {
-    // A link, so that the archive has the name only.
-    const file = join(dirname(binary), `.image-${process.pid}`);
-    linkSync(binary, file);
-    try {
-      execFileSync(
-        'sh',
-        [
-          '-c',
-          'tar -C "$1" --owner=0 --group=0 --mode=755 --transform "s/.*/$2/" -c "$3" | docker import -c "ENTRYPOINT [\\"/$2\\"]" - "$4"',
-          'sh',
-          dirname(file),
-          name,
-          basename(file),
-          tag,
-        ],
-        { stdio: ['ignore', 'ignore', 'pipe'] },
-      );
-    } finally {
-      rmSync(file);
-    }
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  const pipe = 'tar -C "$1" --owner=0 --group=0 --mode=755 -c "$2" | docker import -c "$3" - "$4"';
+  const entrypoint = `ENTRYPOINT ["/${name}"]`;
+  execFileSync('sh', ['-c', pipe, 'sh', dirname(binary), name, entrypoint, tag], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   return tag;
 }
 
