@@ -207,6 +207,10 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     .option('--max-connections <n>', 'connections at once (default: 1024)')
     .option('--writes <n>', 'writes to the store at once (default: 16)')
     .option('--no-index', 'write no index objects')
+    .option('--reindex', 'make the index of a span of time anew from the snapshots, and end')
+    .option('--since <time>', 'with --reindex: from this time on: 2h, 3d, 2026-03-01')
+    .option('--until <time>', 'with --reindex: before this time (default: now)')
+    .option('--json', 'with --reindex: as JSON')
     .action(async (options, command: Command) => {
       const { archive } = await import('./commands/archive.ts');
       await start(command, (context) => archive(context, options));
