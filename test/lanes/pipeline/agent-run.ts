@@ -96,5 +96,5 @@ export function bodyTexts(calls: readonly RecordedCall[]): string[] {
   const texts = bodies.map((body) => Buffer.from(decodeBody(body)).toString());
   texts.push(...calls.map(({ snapshot }) => JSON.stringify(snapshot.tool ?? '')));
   const strings = texts.flatMap((text) => [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, string = '']) => string));
-  return [...new Set(strings.filter((string) => string.length >= 16 && string.includes(' ')))];
+  return [...new Set(strings.filter((string) => string.length >= 12 && string.includes(' ')))];
 }
