@@ -1,6 +1,6 @@
 /**
  * A scripted model provider for the example: it speaks the wire form of chat completions, with texts of its own, so the example needs
- * no key and no network. Each seventh request is refused with 429, so that the dashboard has an error rate to show.
+ * no key and no network. Each seventh request is refused, so that the dashboard has an error rate to show.
  */
 import { createServer } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -57,8 +57,8 @@ async function complete(request, response) {
   const { model, messages, stream: streamed } = JSON.parse(text);
   requests += 1;
   if (requests % 7 === 0) {
-    json(response, 429, {
-      error: { message: 'Too many orders at once', type: 'rate_limit', code: 'rate_limit_exceeded' },
+    json(response, 400, {
+      error: { message: 'No answers during stocktaking', type: 'invalid_request_error', code: null },
     });
     return;
   }
