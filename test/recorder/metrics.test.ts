@@ -136,7 +136,10 @@ it.each(protocols)('a private provider exports what stands on the spans, by %s',
   expect(result.stderr).toBe('');
   const points = receiver.metrics();
   expectGenAi(points);
-  expect(points[0]?.resource).toMatchObject({ 'service.name': 'measured' });
+  expect(points[0]?.resource).toMatchObject({
+    'service.name': 'measured',
+    'service.instance.id': expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+  });
   expect(named(points, 'orangebox.recorder.recorded', { 'orangebox.snapshot.kind': 'llm' })[0]?.value).toBe(4);
   expect(named(points, 'orangebox.recorder.segment.bytes')[0]?.value).toBeGreaterThan(1000);
   expect(named(points, 'orangebox.recorder.segment.size')[0]?.value).toBeGreaterThan(1000);
