@@ -1,5 +1,5 @@
 /** Runs the built `orangebox` command as a person or a script would. */
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** The built command. */
@@ -45,6 +45,60 @@ export function cli(args: readonly string[], options: CliOptions): CliResult {
   });
   if (result.error) throw result.error;
   return { code: result.status, signal: result.signal, stdout: result.stdout, stderr: result.stderr };
+}
+
+/** A command that runs beside the test, which may serve what it asks for. */
+export interface RunningCli {
+  child: ChildProcess;
+  /** What it has written to standard output so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Resolves when the text stands in standard output; rejects when the command ends before. */
+  said(text: string): Promise<void>;
+  ended: Promise<CliResult>;
+}
+
+/** Starts the command with pipes. */
+export function startCli(args: readonly string[], options: CliOptions): RunningCli {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    cwd: options.cwd,
+    env: cleanEnv(options.env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const texts = { stdout: '', stderr: '' };
+  let heard: (() => void)[] = [];
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text;
+      for (const listener of heard) listener();
+    });
+  }
+  const ended = new Promise<CliResult>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal, ...texts }));
+  });
+  return {
+    child,
+    stdout: () => texts.stdout,
+    stderr: () => texts.stderr,
+    said: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!texts.stdout.includes(text)) return;
+          heard = heard.filter((listener) => listener !== look);
+          resolve();
+        };
+        heard.push(look);
+        look();
+        void ended.then(() => reject(new Error(`it ended without "${text}": ${texts.stdout}${texts.stderr}`)));
+      }),
+    ended,
+  };
+}
+
+/** Runs the command while the test's own servers answer it. */
+export function cliBeside(args: readonly string[], options: CliOptions): Promise<CliResult> {
+  return startCli(args, options).ended;
 }
 
 /** Whether `script` of util-linux is there to give a pseudo-terminal. */

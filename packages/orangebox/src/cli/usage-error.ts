@@ -15,7 +15,10 @@ export function unknownCommand(word: string, program: Command): Error {
 /** What commander found wrong, in the one form that all errors have. */
 export function usageError(error: CommanderError, argv: readonly string[], program: Command): Error {
   // What commander calls an error here is `help` with a word that is no command.
-  if (error.code === 'commander.help') return unknownCommand(argv[argv.indexOf('help') + 1] ?? '', program);
+  if (error.code === 'commander.help' && argv.includes('help'))
+    return unknownCommand(argv[argv.indexOf('help') + 1] ?? '', program);
+  if (error.code === 'commander.help')
+    return usage('bucket takes one word more', 'orangebox bucket init s3://bucket/prefix');
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const command = program.commands.find((c) => c.name() === argv.find((word) => !word.startsWith('-')));
   const help = command === undefined ? 'orangebox --help' : `orangebox ${command.name()} --help`;

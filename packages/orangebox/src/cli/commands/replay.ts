@@ -141,6 +141,8 @@ async function serve(
       else terminal.note(`${c.red('missed')} ${head} ${c.dim(escapeLine(event.reason))}`);
     },
   });
+  // Who reads the address may end it at once.
+  const ended = interrupted();
   if (options.json === true) terminal.line(safeJson({ url: server.url, baseUrl: server.baseUrl, port: server.port }));
   else {
     terminal.line(server.baseUrl);
@@ -150,7 +152,7 @@ async function serve(
       terminal.note(`  OPENAI_BASE_URL=${server.baseUrl} OPENAI_API_KEY=unused node app.js`);
     }
   }
-  await interrupted();
+  await ended;
   const stats = server.stats();
   await server.close();
   if (terminal.errorInteractive)
