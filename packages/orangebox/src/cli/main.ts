@@ -169,6 +169,27 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => copy(context, src, dst, options));
     });
 
+  add('bucket', 'set up a bucket for recordings').addCommand(
+    new Command('init')
+      .description('make a bucket, with lifecycle, encryption and the policies of who writes and who reads')
+      .argument('[place]', 's3://bucket/prefix (default: that of --context, or ORANGEBOX_STORE)')
+      .option('--context <name>', 'S3 settings of this context (default: ORANGEBOX_CONTEXT)')
+      .option('--retention-days <days>', 'delete recordings after so many days (default: never)')
+      .option('--quarantine-days <days>', 'delete what failed verification after so many days (default: 30)')
+      .option('--tier <class:days>', 'move recordings to a storage class after so many days: STANDARD_IA:30')
+      .option('--kms-key <id>', "encrypt with this key instead of the store's own")
+      .option('--writer <arn...>', 'who may write, for the policy of the bucket')
+      .option('--reader <arn...>', 'who may read')
+      .option('--print-only', 'say what it would do and print the policies; change nothing')
+      .option('-y, --yes', 'do not ask')
+      .option('--json', 'as JSON')
+      .allowExcessArguments(false)
+      .action(async (place: string | undefined, options, command: Command) => {
+        const { bucketInit } = await import('./commands/bucket.ts');
+        await start(command, (context) => bucketInit(context, place, options));
+      }),
+  );
+
   add('context', 'the named places of the config file, and which are read now')
     .option('--json', 'as JSON')
     .action(async (options, command: Command) => {
