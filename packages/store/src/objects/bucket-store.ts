@@ -11,7 +11,8 @@ import { verifySnapshot } from '../snapshot-shape.ts';
 import type { DeleteResult, ListFilter, SnapshotStore, StoredEntry, StoreProblem } from '../store.ts';
 import type { ObjectBucket } from './bucket.ts';
 import { bucketKeyObjects, keysOfTrace } from './bucket-keys.ts';
-import { readIndexMinutes } from './index-reader.ts';
+import { indexTerm } from './index-filter.ts';
+import { type IndexQuery, readIndexMinutes } from './index-reader.ts';
 import { entryOfRow, indexRowOf } from './index-rows.ts';
 import { createIndexWriter, type IndexWriter } from './index-writer.ts';
 import { readObjects } from './object-reader.ts';
@@ -137,11 +138,11 @@ class BucketStore implements SnapshotStore {
         hint: 'say how far back to look, for example with --since 2h',
       });
     }
-    const needle = needleOf(filter);
+    const sought = soughtBy(filter);
     const query = {
       sinceUnixMs,
       ...(untilUnixMs === undefined ? {} : { untilUnixMs }),
-      ...(needle === undefined ? {} : { needle: Buffer.from(needle) }),
+      ...sought,
       ...(order === undefined ? {} : { order }),
       onProblem: (problem: StoreProblem) => this.#note(problem),
     };
@@ -203,12 +204,25 @@ function candidateOf(entry: StoredEntry): Candidate {
   };
 }
 
-/** Text that stands in the row of every entry that a filter takes, the rarest that it names. */
-function needleOf(filter: ListFilter): string | undefined {
-  const { spanId, spanIdPrefix, sessionId, userId, tool, scope } = filter;
-  if (spanId !== undefined) return spanId;
-  if (spanIdPrefix !== undefined) return spanIdPrefix;
+/** What stands in the row of every entry that a filter takes: the rarest that it names. */
+function soughtBy({
+  spanId,
+  spanIdPrefix,
+  sessionId,
+  userId,
+  tool,
+  scope,
+}: ListFilter): Pick<IndexQuery, 'needle' | 'term'> {
+  const of = (needle: string, term: string | undefined): Pick<IndexQuery, 'needle' | 'term'> => ({
+    needle: Buffer.from(needle),
+    ...(term === undefined ? {} : { term }),
+  });
   // Quotes and escapes as the writer of the row made them.
-  const quoted = sessionId ?? userId ?? tool ?? scope;
-  return quoted === undefined ? undefined : JSON.stringify(quoted);
+  const quoted = (text: string, term: string): Pick<IndexQuery, 'needle' | 'term'> => of(JSON.stringify(text), term);
+  if (spanId !== undefined) return of(spanId, indexTerm.span(spanId));
+  if (sessionId !== undefined) return quoted(sessionId, indexTerm.session(sessionId));
+  if (spanIdPrefix !== undefined) return of(spanIdPrefix, indexTerm.spanPrefix(spanIdPrefix));
+  if (userId !== undefined) return quoted(userId, indexTerm.user(userId));
+  if (tool !== undefined) return quoted(tool, indexTerm.tool(tool));
+  return scope === undefined ? {} : quoted(scope, indexTerm.scope(scope));
 }

@@ -39,6 +39,8 @@ export interface ObjectBucket {
   readonly location: string;
   /** The bytes; undefined when there is no such object. `OBX_SNAPSHOT_TOO_LARGE` above `maxBytes`. */
   read(name: string, maxBytes: number): Promise<Uint8Array | undefined>;
+  /** The first bytes, fewer where the object is shorter; undefined when there is none. Without it, readers take the whole. */
+  readStart?(name: string, sizeBytes: number): Promise<Uint8Array | undefined>;
   /** Size and time of an object, undefined when there is none. */
   stat(name: string): Promise<BucketObject | undefined>;
   /** Stores whole or not at all. */

@@ -33,15 +33,28 @@ class DirectoryBucket implements ObjectBucket {
   }
 
   async read(name: string, maxBytes: number): Promise<Uint8Array | undefined> {
+    return this.#open(name, async (file, sizeBytes) => {
+      if (sizeBytes > maxBytes) throw objectTooLarge(this.#path(name), sizeBytes, maxBytes);
+      return file.readFile();
+    });
+  }
+
+  async readStart(name: string, sizeBytes: number): Promise<Uint8Array | undefined> {
+    return this.#open(name, async (file, fileBytes) => {
+      const bytes = Buffer.alloc(Math.min(sizeBytes, fileBytes));
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+      return bytes.subarray(0, bytesRead);
+    });
+  }
+
+  async #open<T>(name: string, read: (file: FileHandle, sizeBytes: number) => Promise<T>): Promise<T | undefined> {
     const path = this.#path(name);
     let file: FileHandle | undefined;
     try {
       // No link in the last place: a planted one would read any file of the user.
       file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       const facts = await file.stat();
-      if (!facts.isFile()) return undefined;
-      if (facts.size > maxBytes) throw objectTooLarge(path, facts.size, maxBytes);
-      return await file.readFile();
+      return facts.isFile() ? await read(file, facts.size) : undefined;
     } catch (error) {
       if (isAbsent(error) || fsCode(error) === 'ELOOP') return undefined;
       throw directoryError(error, path, 'read');

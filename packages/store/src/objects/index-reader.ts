@@ -7,6 +7,7 @@ import { unixMs } from '../filter.ts';
 import { mapInOrder } from '../map-in-order.ts';
 import type { StoreProblem } from '../store.ts';
 import type { BucketObject, ObjectBucket } from './bucket.ts';
+import { filterReach, mayHold } from './index-filter.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -24,6 +25,8 @@ export interface IndexQuery {
   untilUnixMs?: number;
   /** Only lines that hold these bytes; others are not even parsed. */
   needle?: Uint8Array;
+  /** Only objects that may hold this term, see `indexTerm`; of others not more than the first bytes are read. */
+  term?: string;
   /** Order of the minutes; rows of one minute come as they stand. `newest` by default. */
   order?: 'newest' | 'oldest';
   /** Told of objects that cannot be read; the others are. */
@@ -43,9 +46,9 @@ export async function* readIndexMinutes(
   let rows: IndexRow[] = [];
   let current = '';
   const objects = listIndexObjects(bucket, query);
-  const read = async ({ name }: BucketObject): Promise<{ name: string; rows: IndexRow[] }> => ({
-    name,
-    rows: await readIndexObject(bucket, name, query),
+  const read = async (object: BucketObject): Promise<{ name: string; rows: IndexRow[] }> => ({
+    name: object.name,
+    rows: await readIndexObject(bucket, object, query),
   });
   for await (const object of mapInOrder(objects, CONCURRENCY, read)) {
     const minute = minuteOf(object.name);
@@ -96,11 +99,12 @@ function minuteText(ms: number): string {
   return date + minute;
 }
 
-async function readIndexObject(bucket: ObjectBucket, name: string, query: IndexQuery): Promise<IndexRow[]> {
+async function readIndexObject(bucket: ObjectBucket, object: BucketObject, query: IndexQuery): Promise<IndexRow[]> {
+  const { name } = object;
   let lines: Buffer;
   try {
-    const bytes = await bucket.read(name, INDEX_OBJECT_MAX_BYTES);
-    // Deleted since it was listed: an index that was made anew holds its rows.
+    const bytes = await readIfMayHold(bucket, object, query.term);
+    // Without the term, or deleted since it was listed: then an index that was made anew holds its rows.
     if (!bytes) return [];
     lines = await unpack(bytes);
   } catch (error) {
@@ -118,6 +122,20 @@ async function readIndexObject(bucket: ObjectBucket, name: string, query: IndexQ
   if (wrong > 0)
     query.onProblem?.(damaged(bucket, name, `has ${wrong} line${wrong === 1 ? '' : 's'} that are no rows`));
   return rows;
+}
+
+/** The bytes of an object, unless its filter says that the term is not in it. */
+async function readIfMayHold(
+  bucket: ObjectBucket,
+  { name, sizeBytes }: BucketObject,
+  term: string | undefined,
+): Promise<Uint8Array | undefined> {
+  const reach = filterReach(sizeBytes);
+  if (term !== undefined && reach < sizeBytes && bucket.readStart) {
+    const start = await bucket.readStart(name, reach);
+    if (!start || !mayHold(start, term)) return undefined;
+  }
+  return bucket.read(name, INDEX_OBJECT_MAX_BYTES);
 }
 
 /** Unpacks on the thread pool of the platform, so that several objects take several cores. */

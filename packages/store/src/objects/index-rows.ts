@@ -4,6 +4,7 @@ import { gzip } from 'node:zlib';
 import { type IndexRow, type Snapshot, snapshotKey } from '@orangebox/schema';
 import { entryOfSnapshot } from '../entry-of-snapshot.ts';
 import type { StoredEntry } from '../store.ts';
+import { IndexFilter } from './index-filter.ts';
 
 const gzipAsync = promisify(gzip);
 
@@ -12,6 +13,9 @@ const TEXT_MAX_LENGTH = 500;
 
 /** Longest URL of a row. */
 const URL_MAX_LENGTH = 1_000;
+
+/** Longest session or user id of a row. */
+const ID_MAX_LENGTH = 1_000;
 
 /** Most tool calls, scopes or attempts of a row. */
 const LIST_MAX_LENGTH = 64;
@@ -28,7 +32,7 @@ export function indexRowOf(snapshot: Snapshot, sizeBytes: number): IndexRow {
     key: snapshotKey(snapshot),
     kind,
     trace,
-    ...(session ? { session } : {}),
+    ...(session ? { session: shortSession(session) } : {}),
     scope: scope.slice(0, LIST_MAX_LENGTH).map((frame) => ({ ...frame, name: cut(frame.name), id: cut(frame.id) })),
     time,
     ...(summary ? { summary: shortened(summary) } : {}),
@@ -39,9 +43,20 @@ export function indexRowOf(snapshot: Snapshot, sizeBytes: number): IndexRow {
     digest: snapshot.digest,
     ...(chain ? { chain } : {}),
     ...(attemptSpanIds ? { attemptSpanIds: attemptSpanIds.slice(0, LIST_MAX_LENGTH) } : {}),
-    process: process ?? { pid: 0, threadId: 0, host: '', serviceName: 'unknown_service' },
+    process: processOf(process),
     ...(request ? { request: { method: cut(request.method), url: cut(request.url, URL_MAX_LENGTH) } } : {}),
   };
+}
+
+/** Ids are kept whole up to a length that none has which people or programs make. */
+function shortSession({ id, userId, ...rest }: NonNullable<IndexRow['session']>): NonNullable<IndexRow['session']> {
+  const ids = { id: cut(id, ID_MAX_LENGTH), ...(userId === undefined ? {} : { userId: cut(userId, ID_MAX_LENGTH) }) };
+  return { ...rest, ...ids };
+}
+
+function processOf(process: StoredEntry['process']): IndexRow['process'] {
+  const { pid = 0, threadId = 0, host = '', serviceName = 'unknown_service' } = process ?? {};
+  return { pid, threadId, host: cut(host), serviceName: cut(serviceName) };
 }
 
 function shortened(summary: NonNullable<IndexRow['summary']>): NonNullable<IndexRow['summary']> {
@@ -72,10 +87,12 @@ export function indexLine(row: IndexRow): string {
 
 /** The bytes of an index object with these rows. */
 export async function encodeIndexRows(rows: readonly IndexRow[]): Promise<Buffer> {
-  return packIndexLines(rows.map(indexLine));
+  const filter = new IndexFilter();
+  for (const row of rows) filter.add(row);
+  return filter.stamp(await packIndexLines(rows.map(indexLine)));
 }
 
-/** The bytes of an index object, or of a part of one: gzips that follow one another are one gzip. */
+/** Lines as an index object has them, or a part of one: gzips that follow one another are one gzip. Its filter is to be added. */
 export async function packIndexLines(lines: readonly string[]): Promise<Buffer> {
   return gzipAsync(Buffer.from(lines.join('')));
 }

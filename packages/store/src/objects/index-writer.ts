@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { type IndexRow, indexMinute, indexObjectName } from '@orangebox/schema';
 import { unixMs } from '../filter.ts';
 import type { ObjectBucket } from './bucket.ts';
+import { IndexFilter } from './index-filter.ts';
 import { indexLine, packIndexLines } from './index-rows.ts';
 
 /** How an {@link IndexWriter} works. */
@@ -72,6 +73,7 @@ interface OpenObject {
   name: string;
   /** Lines by key: a snapshot that arrives twice has one. */
   lines: Map<string, string>;
+  filter: IndexFilter;
   bytes: number;
   openedMs: number;
   /** Lines that the stored object has. */
@@ -118,6 +120,7 @@ class BucketIndexWriter implements IndexWriter {
       object = {
         name: this.#nextName(date, minute),
         lines: new Map(),
+        filter: new IndexFilter(),
         bytes: 0,
         openedMs: now,
         written: 0,
@@ -128,6 +131,7 @@ class BucketIndexWriter implements IndexWriter {
     if (object.lines.has(row.key)) return;
     const line = indexLine(row);
     object.lines.set(row.key, line);
+    object.filter.add(row);
     object.bytes += line.length;
     this.#bytes += line.length;
     this.#stats.added += 1;
@@ -217,7 +221,8 @@ class BucketIndexWriter implements IndexWriter {
 
   async #write(object: OpenObject): Promise<void> {
     const lines = [...object.lines.values()];
-    const bytes = await packIndexLines(lines);
+    // Rows that come while it packs are in the filter already, and in the object at the next flush.
+    const bytes = object.filter.stamp(await packIndexLines(lines));
     await this.#bucket.write(object.name, bytes, { contentType: 'application/gzip' });
     this.#stats.objectsWritten += 1;
     this.#stats.written += lines.length - object.written;

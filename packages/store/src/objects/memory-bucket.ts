@@ -23,6 +23,11 @@ class MemoryBucket implements ObjectBucket {
     return Buffer.from(found.bytes);
   }
 
+  async readStart(name: string, sizeBytes: number): Promise<Uint8Array | undefined> {
+    const found = this.#objects.get(checkObjectName(name));
+    return found && Buffer.from(found.bytes.subarray(0, sizeBytes));
+  }
+
   async stat(name: string): Promise<BucketObject | undefined> {
     const found = this.#objects.get(checkObjectName(name));
     return found && { name, sizeBytes: found.bytes.length, modifiedUnixMs: found.modifiedUnixMs };

@@ -2,6 +2,7 @@
 import { type IndexRow, type IndexObjectId, indexMinute, indexObjectName } from '@orangebox/schema';
 import { unixMs } from '../filter.ts';
 import type { ObjectBucket } from './bucket.ts';
+import { IndexFilter } from './index-filter.ts';
 import { indexLine, packIndexLines } from './index-rows.ts';
 import { INDEX_LINES_MAX_BYTES } from './index-writer.ts';
 
@@ -13,6 +14,7 @@ const PACKED_MAX_BYTES = 192 * 1024 * 1024;
 
 interface WaitingMinute {
   id: Pick<IndexObjectId, 'date' | 'minute'>;
+  filter: IndexFilter;
   lines: string[];
   linesBytes: number;
   packed: Buffer[];
@@ -42,11 +44,12 @@ export class MinuteSpool {
     const name = id.date + id.minute;
     let minute = this.#minutes.get(name);
     if (!minute) {
-      minute = { id, lines: [], linesBytes: 0, packed: [], bytes: 0, generation: 0 };
+      minute = { id, filter: new IndexFilter(), lines: [], linesBytes: 0, packed: [], bytes: 0, generation: 0 };
       this.#minutes.set(name, minute);
     }
     const line = indexLine(row);
     minute.lines.push(line);
+    minute.filter.add(row);
     minute.linesBytes += line.length;
     minute.bytes += line.length;
     this.#linesBytes += line.length;
@@ -75,9 +78,10 @@ export class MinuteSpool {
     if (minute.packed.length === 0) return;
     const name = indexObjectName({ ...minute.id, writer: this.#writer, generation: minute.generation });
     const bytes = Buffer.concat(minute.packed);
-    await this.#bucket.write(name, bytes, { contentType: 'application/gzip' });
-    this.objectsWritten += 1;
     this.#packedBytes -= bytes.length;
+    await this.#bucket.write(name, minute.filter.stamp(bytes), { contentType: 'application/gzip' });
+    this.objectsWritten += 1;
+    minute.filter = new IndexFilter();
     minute.packed = [];
     minute.bytes = 0;
     minute.generation += 1;

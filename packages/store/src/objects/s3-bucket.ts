@@ -41,16 +41,27 @@ class S3Bucket implements ObjectBucket {
   }
 
   async read(name: string, maxBytes: number): Promise<Uint8Array | undefined> {
+    return this.#get(name, maxBytes, {});
+  }
+
+  async readStart(name: string, sizeBytes: number): Promise<Uint8Array | undefined> {
+    if (sizeBytes <= 0) return Buffer.alloc(0);
+    return this.#get(name, sizeBytes, { Range: `bytes=0-${sizeBytes - 1}` });
+  }
+
+  async #get(name: string, maxBytes: number, part: { Range?: string }): Promise<Uint8Array | undefined> {
     const Key = this.#key(name);
     for (let attempt = 1; ; attempt += 1) {
       let hasAnswered = false;
       try {
         const { sdk, client } = await this.#load();
-        const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.#bucket, Key }));
+        const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.#bucket, Key, ...part }));
         hasAnswered = true;
         return await collect(answer.Body as Readable, answer.ContentLength, maxBytes, `${this.location}/${name}`);
       } catch (error) {
         if (isNoSuchKey(error)) return undefined;
+        // No byte of an empty object can be given.
+        if (s3Failure(error).status === 416) return Buffer.alloc(0);
         // The SDK tries again until headers come; a body that breaks off is for us.
         if (hasAnswered && attempt < BODY_ATTEMPTS && !(error instanceof OrangeboxError)) continue;
         throw this.#error(error, `read ${name}`);
