@@ -17,5 +17,5 @@ export {
 } from './config.ts';
 
 // The snapshot page
-export { SNAPSHOT_PAGE_PORT, type SnapshotPage, type SnapshotPageOptions, startSnapshotPage } from './page/serve.ts';
+export { type LendStore, SNAPSHOT_PAGE_PORT, type SnapshotPage, type SnapshotPageOptions, startSnapshotPage } from './page/serve.ts';
 export type { CommandWords } from './page/commands.ts';

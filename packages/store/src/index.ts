@@ -96,6 +96,7 @@ export type {
 } from './sources/trace-source.ts';
 export { createJaegerSource } from './sources/jaeger-source.ts';
 export { createLocalSource } from './sources/local-source.ts';
+export { createSourceClient, type SourceAnswer, type SourceClient } from './sources/source-client.ts';
 export { createTempoSource } from './sources/tempo-source.ts';
 export { openTraceSource } from './sources/open-source.ts';
 export { createSourceStore } from './sources/source-store.ts';

@@ -197,12 +197,36 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => contexts(context, options));
     });
 
-  add('doctor', 'check the directory, the files, the clock, versions and OpenTelemetry settings')
-    .option('--json', 'as JSON')
-    .action(async (options, command: Command) => {
-      const { doctor } = await import('./commands/doctor.ts');
-      await start(command, (context) => doctor(context, options));
-    });
+  reading(
+    add('doctor', 'check this machine; with --since spans against objects; with --canary the whole way')
+      .option('--since <time>', 'compare the calls since then: what spans promise against what the store holds')
+      .option('--until <time>', 'with --since: the calls before this time')
+      .option('--grace <time>', 'with --since: what ended so recently may still come (default: 5m)')
+      .option(
+        '--tail-sampled',
+        'with --since: traces are sampled after the fact, objects without a span are no finding',
+      )
+      .option('--quick', 'with --since: only look whether objects are there, open none')
+      .option('--canary', 'send a marked call through; fails if a trace backend shows it or the store lacks it')
+      .option('--wait <time>', 'with --canary: how long it may take (default: 60s)')
+      .option('--keep', 'with --canary: leave it in the store')
+      .option('--json', 'as JSON')
+      .action(async (options, command: Command) => {
+        const { doctor } = await import('./commands/doctor.ts');
+        await start(command, (context) => doctor(context, options));
+      }),
+  );
+
+  reading(
+    add('open', 'serve calls as pages on loopback, and open the one that is named in the browser')
+      .argument('[ref]', `${REF}; without it the page waits for links`)
+      .option('--port <port>', 'the port (default: 4331, where links of trace UIs point; 0 takes a free one)')
+      .option('--no-browser', 'do not open the browser')
+      .action(async (ref: string | undefined, options, command: Command) => {
+        const { open } = await import('./commands/open.ts');
+        await start(command, (context) => open(context, ref, options));
+      }),
+  );
 
   add('purge', 'delete recordings for good')
     .option('--session <id>', 'of a session')

@@ -12,9 +12,13 @@ import { documentOf, type Page, SAFE_HEADERS } from './document.ts';
 import { refusal } from './guard.ts';
 import { faultPage } from './state-pages.ts';
 
+/** Lends a store to `work` and gives what it gives. */
+export type LendStore = <T>(work: (store: SnapshotStore) => Promise<T>) => Promise<T>;
+
 /** Options of {@link startSnapshotPage}. */
 export interface SnapshotPageOptions {
-  store: SnapshotStore;
+  /** The store, or a lender of it for the time of one answer: a page may be served for days. */
+  store: SnapshotStore | LendStore;
   /** Default 4331; 0 for a free one. */
   port?: number;
   /** How the commands that the page names are typed (default `orangebox`, without options). */
@@ -41,13 +45,15 @@ const OPEN_MAX = 2;
 const WAITING_MAX = 32;
 
 /**
- * Serves the page on 127.0.0.1. The store stays the caller's to close.
+ * Serves the page on 127.0.0.1. A given store stays the caller's to close.
  *
  * @throws OrangeboxError `OBX_SERVE_PORT` when the port cannot be listened on.
  */
 export async function startSnapshotPage(options: SnapshotPageOptions): Promise<SnapshotPage> {
-  const answers: AnswerOptions = {
-    store: options.store,
+  const { store } = options;
+  const lend: LendStore = typeof store === 'function' ? store : (work) => work(store);
+  const answers: Answering = {
+    lend,
     words: { command: 'orangebox', options: '', ...options.words },
     nowMs: Date.now,
   };
@@ -70,11 +76,14 @@ export async function startSnapshotPage(options: SnapshotPageOptions): Promise<S
   };
 }
 
+/** What answers are made with. */
+type Answering = Omit<AnswerOptions, 'store'> & { lend: LendStore };
+
 async function handle(
   request: IncomingMessage,
   response: ServerResponse,
   port: number,
-  answers: AnswerOptions,
+  answers: Answering,
   turns: Turns,
   onFault: SnapshotPageOptions['onFault'],
 ): Promise<void> {
@@ -91,7 +100,7 @@ async function handle(
     return;
   }
   try {
-    const answer = await turns.take(() => answerTo(route, answers));
+    const answer = await turns.take(() => answers.lend((store) => answerTo(route, { ...answers, store })));
     if ('bytes' in answer) sendFile(request, response, answer);
     else sendPage(request, response, answer);
   } catch (error) {

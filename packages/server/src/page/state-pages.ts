@@ -42,7 +42,7 @@ export function unknownPage(traceId: string, spanId: string | undefined, locatio
 /** The entry is known and its recording cannot be had. */
 export function unloadablePage(entry: StoredEntry, error: OrangeboxError, nowMs: number): Page {
   const { traceId, spanId } = entry.trace;
-  const isGone = /^OBX_SNAPSHOT_(?:LOST|NOT_KEPT|INCOMPLETE)$/.test(error.code);
+  const isGone = /^OBX_SNAPSHOT_(?:LOST|NOT_KEPT|NOT_ARRIVED|INCOMPLETE)$/.test(error.code);
   const endedMs = Number(entry.time.endUnixNano) / 1e6;
   const isLate = isGone && entry.status !== 'lost' && entry.status !== 'not_kept' && nowMs - endedMs < ARRIVAL_MS;
   const [title, status] = isLate

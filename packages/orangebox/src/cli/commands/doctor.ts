@@ -7,12 +7,54 @@ import { checkVersions } from '../doctor/check-versions.ts';
 import type { Check } from '../doctor/check.ts';
 import { EXIT } from '../exit-codes.ts';
 import { locate } from '../locate.ts';
+import { usage } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { padEnd } from '../text/table.ts';
 
+/** Options of `doctor`. */
+export interface DoctorOptions {
+  json?: boolean;
+  since?: string;
+  until?: string;
+  grace?: string;
+  tailSampled?: boolean;
+  quick?: boolean;
+  canary?: boolean;
+  wait?: string;
+  keep?: boolean;
+}
+
+/** Options that mean something with `--since` only, and with `--canary` only. */
+const WITH_SINCE = ['until', 'grace', 'tailSampled', 'quick'] as const;
+const WITH_CANARY = ['wait', 'keep'] as const;
+
+/** Checks this machine; with `--since` spans against objects, with `--canary` the way there. */
+export async function doctor(context: CommandContext, options: DoctorOptions): Promise<number> {
+  const { since } = options;
+  if (since !== undefined && options.canary === true)
+    throw usage('--since and --canary are two checks', 'run them one after the other');
+  const misplaced = [
+    ...(since === undefined ? WITH_SINCE.map((name) => [name, '--since'] as const) : []),
+    ...(options.canary === true ? [] : WITH_CANARY.map((name) => [name, '--canary'] as const)),
+  ].find(([name]) => options[name] !== undefined);
+  if (misplaced) {
+    const flag = misplaced[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw usage(`--${flag} goes with ${misplaced[1]}`, 'orangebox doctor --help shows what it takes');
+  }
+  if (since !== undefined) {
+    const { compare } = await import('../doctor/compare.ts');
+    return compare(context, { ...options, since });
+  }
+  if (options.canary === true) {
+    const { canary } = await import('../doctor/canary.ts');
+    return canary(context, options);
+  }
+  return checkAll(context, options);
+}
+
 /** Runs all checks; exit code 1 when one of them found a problem, warnings alone leave it 0. */
-export async function doctor(context: CommandContext, options: { json?: boolean }): Promise<number> {
+async function checkAll(context: CommandContext, options: { json?: boolean }): Promise<number> {
   const { terminal } = context;
   const located = locate(context);
   const work = async (): Promise<Check[]> => [
