@@ -51,7 +51,8 @@ export function parseJson(text: string | undefined): Json | undefined {
 
 /** Whether JSON nests deeper than {@link MAX_DEPTH}; texts that are too short for it are not looked at. */
 function isTooDeep(text: string): boolean {
-  if (text.length <= 2 * MAX_DEPTH) return false;
+  // What begins as neither does not nest: a long text that is no JSON at all is refused by the parser at once.
+  if (text.length <= 2 * MAX_DEPTH || !/^\s*[[{]/.test(text)) return false;
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
