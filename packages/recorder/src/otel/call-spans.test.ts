@@ -12,6 +12,7 @@ import { ATTR, SEMCONV_SCHEMA_URL, type TraceRef } from '@orangebox/schema';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type OtlpReceiver, startOtlpReceiver } from '../../../../test/helpers/otlp-receiver.mjs';
 import { readConfig, type RecorderConfig } from '../config.ts';
+import { payloadEvent } from '../payload-on-span.ts';
 import type { Reporter } from '../report.ts';
 import { type CallSpanFacts, provisionalTrace } from '../spans.ts';
 import type { CallContext } from '../wire-events.ts';
@@ -431,5 +432,52 @@ describe('without a provider of the application', () => {
       OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '64',
     });
     expect(told).toEqual(['attribute_value_limit']);
+  });
+});
+
+describe('room for a payload', () => {
+  const roomOf = (spans: ReturnType<typeof createCallSpans>) => {
+    const handle = spans.start(startOf());
+    spans.settle(handle, { attempts: [] });
+    return spans.payloadRoom?.(handle);
+  };
+
+  it('is on a span of the private provider, as far as the environment lets it, unless the sampler drops it', () => {
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+    expect(roomOf(setUp(endpoint).spans)).toEqual({ maxChars: Number.POSITIVE_INFINITY, isAcknowledged: true });
+    expect(roomOf(setUp({ ...endpoint, OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '500' }).spans)?.maxChars).toBe(500);
+    delete process.env['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'];
+    expect(roomOf(setUp({ ...endpoint, OTEL_TRACES_SAMPLER: 'always_off' }).spans)).toBeUndefined();
+    expect(roomOf(setUp().spans)).toBeUndefined();
+  });
+
+  it("is on an application's recorded span, as far as its limits let it", () => {
+    const roomWith = (options: ConstructorParameters<typeof BasicTracerProvider>[0]) => {
+      trace.disable();
+      trace.setGlobalTracerProvider(new BasicTracerProvider(options));
+      return roomOf(setUp().spans)?.maxChars;
+    };
+    expect(roomWith({})).toBe(Number.POSITIVE_INFINITY);
+    expect(roomWith({ spanLimits: { attributeValueLengthLimit: 900 } })).toBe(900);
+    expect(roomWith({ spanLimits: { eventCountLimit: 0 } })).toBe(0);
+    expect(roomWith({ spanLimits: { attributePerEventCountLimit: 3 } })).toBe(0);
+    expect(roomWith({ sampler: new AlwaysOffSampler() })).toBeUndefined();
+  });
+
+  it('takes an event back that a provider cut without showing its limits, and the key with it', () => {
+    const exporter = new InMemorySpanExporter();
+    const provider = new BasicTracerProvider({
+      spanLimits: { attributeValueLengthLimit: 100 },
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
+    trace.setGlobalTracerProvider(provider);
+    const { spans, told } = setUp();
+    const handle = spans.start(startOf());
+    spans.settle(handle, { attempts: [] });
+    spans.end(handle, factsOf({ event: payloadEvent('digest', Buffer.alloc(1000), 'sha') }));
+    const [span] = exporter.getFinishedSpans();
+    expect(span?.events).toEqual([]);
+    expect(span?.attributes).toMatchObject({ [ATTR.snapshotKey]: '', [ATTR.snapshotKeptLocal]: 'value_limit' });
+    expect(told).toEqual(['inline_cut']);
   });
 });
