@@ -95,7 +95,7 @@ it.each([
   'http://g/explore?panes=%7B',
   'http://g/explore?panes=[[[[[]]]]]&left=null&right=3',
   `http://g/explore?${panes({ a: { queries: [{ query: 'rate(x[5m])' }] } })}`,
-  `http://g/explore?left=${'['.repeat(20_000)}`,
+  `http://g/explore?left=${'['.repeat(20_000)}${']'.repeat(20_000)}`,
   `http://g/d/x?traceId=${'f'.repeat(70_000)}`,
   `http://j/other?traceId=${T}`,
 ])('takes no trace from %j', (text) => {
