@@ -1,0 +1,39 @@
+/** One session among a million calls of a day, found in a bucket of a real S3 server. */
+import { expect, it } from 'vitest';
+import { initBucket, openBucket } from '@orangebox/store';
+import { findSession, WANTED_CALLS, writeRows } from '../index-rows.ts';
+import { startWeed } from '../servers/index.ts';
+
+it.each([1, 3])(
+  'a session among a million calls of a day, written by %d archivers, is found within five seconds',
+  async (writers) => {
+    const weed = await startWeed();
+    try {
+      const url = 's3://million/rows';
+      await initBucket(url, { env: weed.clientEnv });
+      const bucket = openBucket(url, { env: weed.clientEnv });
+      const untilUnixMs = Math.floor(Date.now() / 60_000) * 60_000;
+      const started = performance.now();
+      const { objects, packedBytes } = await writeRows(bucket, { rows: 1_000_000, untilUnixMs, writers });
+      await bucket.close();
+      say(
+        `${writers} writers: 1,000,000 rows in ${objects} objects, ${mb(packedBytes)}, written in ${seconds(performance.now() - started)}`,
+      );
+      const times = [];
+      for (let i = 0; i < 3; i += 1) {
+        const { found, ms, readBytes, requests } = await findSession(url, weed.clientEnv, untilUnixMs - 24 * 3_600_000);
+        say(`  found ${found} calls in ${seconds(ms)}: ${requests} reads, ${mb(readBytes)}`);
+        expect(found).toBe(WANTED_CALLS);
+        times.push(ms);
+      }
+      expect(Math.min(...times)).toBeLessThan(5_000);
+    } finally {
+      await weed.stop();
+    }
+  },
+  600_000,
+);
+
+const say = (text) => process.stdout.write(`${text}\n`);
+const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
