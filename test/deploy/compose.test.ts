@@ -82,12 +82,13 @@ describe('deploy/compose.yaml', () => {
     expect([...needed].sort()).toEqual([
       'ORANGEBOX_ARCHIVE_TOKEN',
       'ORANGEBOX_S3_ACCESS_KEY',
+      'ORANGEBOX_S3_ENCRYPTION_KEY',
       'ORANGEBOX_S3_SECRET_KEY',
     ]);
     for (const name of needed) expect(example[name], name).toBeTruthy();
     for (const [name, service] of services) {
       for (const [variable, value] of Object.entries(service.environment ?? {})) {
-        if (!/TOKEN|SECRET|PASSWORD|ACCESS_KEY/.test(variable)) continue;
+        if (!/TOKEN|SECRET|PASSWORD|_KEY$|ACCESS_KEY/.test(variable) || value === 'sk-example-not-a-real-key') continue;
         expect(interpolationsOf(value), `${name}: ${variable}`).toHaveLength(1);
       }
     }

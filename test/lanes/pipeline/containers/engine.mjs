@@ -2,7 +2,7 @@
  * The container engine of the lane. Any that answers is used; in CI, where both lanes are demanded, one is installed and started where
  * none does, and ended again. As vitest's `globalSetup` it does so around all tests and says in one line what it found.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { request } from 'node:http';
 import { fileURLToPath } from 'node:url';
@@ -49,11 +49,10 @@ export async function findEngine(env = process.env) {
   return undefined;
 }
 
-/** Ends containers and networks that a killed run of these tests left. */
+/** Ends containers and networks that a killed run of these tests left. Some may be on their way out by themselves. */
 function sweep() {
-  const lines = (...args) => execFileSync('docker', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
-  const label = 'label=orangebox.lane=pipeline';
-  const containers = lines('ps', '-aq', '--filter', label);
+  const lines = (...args) => spawnSync('docker', args, { encoding: 'utf8' }).stdout?.split('\n').filter(Boolean) ?? [];
+  const containers = lines('ps', '-aq', '--filter', 'label=orangebox.lane=pipeline');
   if (containers.length > 0) lines('rm', '-fv', ...containers);
   const networks = lines('network', 'ls', '-q', '--filter', 'name=^orangebox-lane-');
   if (networks.length > 0) lines('network', 'rm', ...networks);

@@ -129,9 +129,17 @@ export async function createStack(tag: string): Promise<Stack> {
       return started;
     },
     async run(name, more = {}) {
-      const started = await prepare(name, more).withWaitStrategy(Wait.forOneShotStartup()).start();
-      running.set(name, started);
-      return logOf(started);
+      let output = '';
+      const container = prepare(name, more)
+        .withWaitStrategy(Wait.forOneShotStartup())
+        .withLogConsumer((stream) => stream.on('data', (text: Buffer | string) => (output += String(text))));
+      try {
+        const started = await container.start();
+        running.set(name, started);
+        return await logOf(started);
+      } catch (error) {
+        throw new Error(`${name} failed: ${(error as Error).message}\n${output}`, { cause: error });
+      }
     },
     address: (name, port) => `http://127.0.0.1:${running.get(name)?.getMappedPort(port)}`,
     async resolves(name, others) {
@@ -141,8 +149,9 @@ export async function createStack(tag: string): Promise<Stack> {
       return JSON.parse(result?.output ?? '[]') as string[];
     },
     async stop() {
-      await Promise.all([...running.values()].map((container) => container.stop({ timeout: 1000 })));
-      await Promise.all([...networks.values()].map((network) => network.stop()));
+      // What failed on its way is gone already; whatever should stay is swept up by the engine's set-up.
+      await Promise.allSettled([...running.values()].map((container) => container.stop({ timeout: 1000 })));
+      await Promise.allSettled([...networks.values()].map((network) => network.stop()));
     },
   };
 }
