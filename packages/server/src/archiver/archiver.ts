@@ -89,7 +89,14 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
           onError: (error) => metrics.storeError(tellStoreFault(log, 'index', error).code),
         });
   const checks = { room, makesRows: index !== undefined };
-  const toIndex = (row: IndexRow): void => index?.add(row);
+  const toIndex = (row: IndexRow): void => {
+    try {
+      index?.add(row);
+    } catch (error) {
+      // What is stored is stored: the answer does not depend on a list.
+      log.warn('index_fault', { key: row.key, message: error instanceof Error ? error.message : String(error) });
+    }
+  };
   const assembler = createAssembler({
     bucket: measured,
     checks,

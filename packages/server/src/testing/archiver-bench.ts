@@ -16,14 +16,16 @@ export interface Recorded {
   part: SentPart;
 }
 
-/** A snapshot whose answer has `sizeBytes` bytes that do not compress. */
+/** A snapshot whose answer says `sizeBytes` bytes of text that hardly compress. */
 export function recorded(sizeBytes = 100): Recorded {
   const { path, remove } = temporaryDirectory();
   try {
+    const content = randomBytes(Math.ceil(sizeBytes / 2))
+      .toString('hex')
+      .slice(0, sizeBytes);
+    const message = { role: 'assistant', content };
     const response = [
-      randomBytes(Math.ceil(sizeBytes / 2))
-        .toString('hex')
-        .slice(0, sizeBytes),
+      JSON.stringify({ object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] }),
     ];
     const snapshot = new TestSegments(path).call({ attempts: [{ response }] });
     const gzip = gzipSync(JSON.stringify(snapshot));
