@@ -1,4 +1,4 @@
-import { createMemoryStore, type StoredEntry } from '@orangebox/store';
+import { createMemoryStore, type SnapshotStore, type StoredEntry } from '@orangebox/store';
 import { OrangeboxError, SNAPSHOT_SCHEMA, type Snapshot } from '@orangebox/schema';
 import { snapshotDigest } from '@orangebox/codec';
 import { sha256 } from '@orangebox/store';
@@ -56,6 +56,86 @@ describe('two stores read as one', () => {
     const [second, first] = entries;
     expect((await joined.load(first as StoredEntry)).digest).toBe(snapshotAt(1).digest);
     await expect(joined.load(second as StoredEntry)).rejects.toMatchObject({ code: 'OBX_SNAPSHOT_DIGEST' });
+  });
+
+  const failing = (code: `OBX_${string}`): SnapshotStore & { asked: number } => {
+    const store = Object.assign(createMemoryStore('far away'), { asked: 0 });
+    const fail = (): never => {
+      store.asked++;
+      throw new OrangeboxError(code, `fails with ${code}`);
+    };
+    return Object.assign(store, { list: fail, get: async () => fail(), load: async () => fail() });
+  };
+
+  it('drop the fault of one that cannot be asked where the other has entries, and tell it once', async () => {
+    const near = createMemoryStore();
+    await near.put(snapshotAt(1));
+    const told: string[] = [];
+    const far = failing('OBX_SOURCE_UNREACHABLE');
+    const joined = new JoinedStore([near, far], { onFault: ({ code }) => told.push(code) });
+    expect(await idsOf(joined)).toEqual([1]);
+    expect(await idsOf(joined)).toEqual([1]);
+    expect(told).toEqual(['OBX_SOURCE_UNREACHABLE']);
+    // Each question to it would take its time-out again.
+    expect(far.asked).toBe(1);
+    joined.retry();
+    await idsOf(joined);
+    expect(far.asked).toBe(2);
+    const silent = new JoinedStore([near, failing('OBX_STORE_SINCE_REQUIRED')], {
+      onFault: ({ code }) => told.push(code),
+    });
+    expect(await idsOf(silent)).toEqual([1]);
+    expect(told).toHaveLength(1);
+  });
+
+  it('throw the fault where nobody has an entry, a missing time before what is out of reach', async () => {
+    const both = [failing('OBX_SOURCE_UNREACHABLE'), failing('OBX_STORE_SINCE_REQUIRED'), createMemoryStore()];
+    await expect(idsOf(new JoinedStore(both))).rejects.toMatchObject({ code: 'OBX_STORE_SINCE_REQUIRED' });
+    const damaged = new JoinedStore([failing('OBX_SNAPSHOT_DIGEST'), createMemoryStore()]);
+    await expect(idsOf(damaged)).rejects.toMatchObject({ code: 'OBX_SNAPSHOT_DIGEST' });
+  });
+
+  it('do not say that a call is lost while a place is out of reach that may have it', async () => {
+    const near = createMemoryStore();
+    const key = await near.put(snapshotAt(1));
+    const lost = async (): Promise<never> => {
+      throw new OrangeboxError('OBX_SNAPSHOT_LOST', 'gone');
+    };
+    const joined = new JoinedStore([Object.assign(near, { load: lost }), failing('OBX_STORE_UNREACHABLE')]);
+    const entries: StoredEntry[] = [];
+    for await (const entry of joined.list()) entries.push(entry);
+    expect(entries[0]?.key).toBe(key);
+    await expect(joined.load(entries[0] as StoredEntry)).rejects.toMatchObject({ code: 'OBX_STORE_UNREACHABLE' });
+  });
+
+  it('prefer what can be loaded to what is promised, and that to what is lost', async () => {
+    const withStatus = (status: StoredEntry['status']): SnapshotStore => {
+      const store = createMemoryStore(status);
+      const { list } = store;
+      return Object.assign(store, {
+        async *list(filter?: object): AsyncIterable<StoredEntry> {
+          for await (const entry of list.call(store, filter)) yield { ...entry, status };
+        },
+      });
+    };
+    const stores = (['lost', 'promised', 'stored'] as const).map(withStatus);
+    for (const store of stores) await store.put(snapshotAt(1));
+    const statusOf = async (...picked: SnapshotStore[]): Promise<string[]> => {
+      const found: string[] = [];
+      for await (const { status } of new JoinedStore(picked).list()) found.push(status);
+      return found;
+    };
+    expect(await statusOf(...stores)).toEqual(['stored']);
+    expect(await statusOf(...stores.slice(0, 2))).toEqual(['promised']);
+  });
+
+  it('keep new calls where they are told to, and nowhere when there is no such place', async () => {
+    const [left, right] = [createMemoryStore(), createMemoryStore()];
+    await new JoinedStore([left, right], { keep: right }).put(snapshotAt(1));
+    expect(await idsOf(new JoinedStore([right]))).toEqual([1]);
+    const nowhere = new JoinedStore([left], { keep: null });
+    expect(nowhere.keeps).toBe(false);
+    await expect(nowhere.put(snapshotAt(1))).rejects.toMatchObject({ code: 'OBX_STORE_READ_ONLY' });
   });
 
   it('delete in both', async () => {

@@ -38,7 +38,8 @@ export async function waitFor<T>(
         return await attempt();
       } catch (error) {
         const leftMs = endMs - performance.now();
-        if (!mayCome(error) || leftMs <= 0) throw error;
+        // A timer may be early by a part of a millisecond.
+        if (!mayCome(error) || leftMs < 1) throw error;
         await pause(Math.min(pauseMs, leftMs));
       }
     }
