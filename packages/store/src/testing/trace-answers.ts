@@ -6,11 +6,11 @@
 import { ATTR } from '@orangebox/schema';
 import type { SourceSpan, SpanAttribute } from '../sources/trace-source.ts';
 
-export const TRACE_ID = '00000000000000000a1b2c3d4e5f6071';
-export const CALL_ID = '0011223344556677';
-export const SESSION_ID = 'chat "7"\\';
-export const START_MS = Date.UTC(2026, 10, 30, 12);
-export const KEY = `v1/20261130/${TRACE_ID}/${CALL_ID}/${'d'.repeat(16)}`;
+export const TRACE_ID: string = '00000000000000000a1b2c3d4e5f6071';
+export const CALL_ID: string = '0011223344556677';
+export const SESSION_ID: string = 'chat "7"\\';
+export const START_MS: number = Date.UTC(2026, 10, 30, 12);
+export const KEY: string = `v1/20261130/${TRACE_ID}/${CALL_ID}/${'d'.repeat(16)}`;
 
 const START = `${START_MS}000000`;
 const END = `${START_MS + 1500}000000`;
