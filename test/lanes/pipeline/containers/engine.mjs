@@ -49,13 +49,28 @@ export async function findEngine(env = process.env) {
   return undefined;
 }
 
-/** Ends containers and networks that a killed run of these tests left. Some may be on their way out by themselves. */
+/** Ends containers and networks of test processes that are gone: killed ones leave them, and those that live still need theirs. */
 function sweep() {
   const lines = (...args) => spawnSync('docker', args, { encoding: 'utf8' }).stdout?.split('\n').filter(Boolean) ?? [];
-  const containers = lines('ps', '-aq', '--filter', 'label=orangebox.lane=pipeline');
-  if (containers.length > 0) lines('rm', '-fv', ...containers);
-  const networks = lines('network', 'ls', '-q', '--filter', 'name=^orangebox-lane-');
-  if (networks.length > 0) lines('network', 'rm', ...networks);
+  const isGone = (pid) => {
+    try {
+      process.kill(Number(pid), 0);
+      return false;
+    } catch (error) {
+      return error.code === 'ESRCH';
+    }
+  };
+  const containers = lines(
+    'ps',
+    '-a',
+    '--filter',
+    'label=orangebox.lane.pid',
+    '--format',
+    '{{.ID}} {{.Label "orangebox.lane.pid"}}',
+  );
+  for (const [id, pid] of containers.map((line) => line.split(' '))) if (isGone(pid)) lines('rm', '-fv', id);
+  const networks = lines('network', 'ls', '--filter', 'name=^orangebox-lane-', '--format', '{{.Name}}');
+  for (const name of networks) if (isGone(name.split('-').at(-1))) lines('network', 'rm', name);
 }
 
 let started = false;

@@ -85,7 +85,7 @@ export async function createStack(tag: string): Promise<Stack> {
     const server = SERVERS[name as keyof typeof SERVERS];
     const container = new HardenedContainer(server ? serverImage(server) : tag)
       .readOnly()
-      .withLabels({ 'orangebox.lane': 'pipeline' })
+      .withLabels({ 'orangebox.lane.pid': String(process.pid) })
       .withDroppedCapabilities('ALL')
       .withSecurityOpt('no-new-privileges:true')
       .withEnvironment({ ...filled(service.environment ?? {}, env), ...more })
