@@ -11,7 +11,7 @@ const CLOCK_SLACK_MS = 60_000;
 
 /** Checks files, losses, drops, shipping and clock. */
 export async function checkRecordings(context: CommandContext): Promise<Check[]> {
-  const { store, located } = await openStore(context);
+  const { store, located } = await openStore(context, { onlyHere: true });
   const lost: StoredEntry[] = [];
   const unshipped: StoredEntry[] = [];
   const ahead: StoredEntry[] = [];
