@@ -2,23 +2,21 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { alias } from '../../../vitest.config.ts';
 
+const DRILLS = process.env['PIPELINE_DRILLS'] !== undefined;
+
 /** The pipeline lane: real servers on free ports. Drills are run by name only, see `npm run drill:pipeline`. */
 export default defineConfig({
   resolve: { alias },
   test: {
     name: 'pipeline',
     root: fileURLToPath(new URL('../../..', import.meta.url)),
-    include: [
-      process.env['PIPELINE_DRILLS'] === undefined
-        ? 'test/lanes/pipeline/**/*.test.ts'
-        : 'test/lanes/pipeline/drills/*.drill.ts',
-    ],
+    include: [DRILLS ? 'test/lanes/pipeline/drills/*.drill.mjs' : 'test/lanes/pipeline/**/*.test.ts'],
     // Finds a container engine; in CI starts one where there is none, and ends it.
     globalSetup: 'test/lanes/pipeline/containers/engine.mjs',
     passWithNoTests: false,
-    testTimeout: 120_000,
+    testTimeout: DRILLS ? 1_800_000 : 120_000,
     hookTimeout: 120_000,
     // Each file starts servers of its own; more at a time than cores would only slow them all down.
-    maxWorkers: process.env['PIPELINE_DRILLS'] === undefined ? 2 : 1,
+    maxWorkers: DRILLS ? 1 : 2,
   },
 });
