@@ -48,8 +48,18 @@ export async function prepareSend(config: RecorderConfig, snapshot: Snapshot): P
     sendPayload:
       isInline || endpoint === undefined
         ? undefined
-        : () => sendParts(new URL(`${endpoint}/v1/traces`), config, snapshot, span, payload),
+        : () => keptAlive(sendParts(new URL(`${endpoint}/v1/traces`), config, snapshot, span, payload)),
   };
+}
+
+/** The recorder's sockets never keep a program alive; here somebody waits for the answer. */
+async function keptAlive<T>(work: Promise<T>): Promise<T> {
+  const alive = setInterval(() => undefined, TIMEOUT_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(alive);
+  }
 }
 
 function spanOf(snapshot: Snapshot, sizeBytes: number): FinishedSpan {

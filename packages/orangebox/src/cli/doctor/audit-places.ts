@@ -20,7 +20,7 @@ export interface AuditPlaces {
  * @throws OrangeboxError `OBX_CLI_USAGE` where one of them is not named, `OBX_SOURCE_*` when the backend does not answer.
  */
 export async function openAuditPlaces(context: CommandContext, what: string): Promise<AuditPlaces> {
-  const places = await findPlaces(context);
+  const places = await bothPlaces(context);
   if (places.store === undefined) {
     throw usage(
       `${what} needs the store that payloads go to, and none is named`,
@@ -40,4 +40,13 @@ export async function openAuditPlaces(context: CommandContext, what: string): Pr
       ? createLocalSource(locate(context).dir)
       : await openTraceSource(places.source.url, { headers: places.source.headers });
   return { source, sourcePlace: places.source, bucket, places };
+}
+
+/** Elsewhere a flag that names one place leaves the other out; here both are needed, and a flag only replaces its own. */
+async function bothPlaces(context: CommandContext): Promise<Places> {
+  const places = await findPlaces(context);
+  const { store, ...others } = context.places;
+  if (places.source !== undefined || store === undefined || others.source !== undefined) return places;
+  const { source } = await findPlaces({ ...context, places: others });
+  return { ...places, source };
 }
