@@ -55,6 +55,16 @@ describe('tail', () => {
     ]);
   });
 
+  it('waits for the first recordings of a directory', async () => {
+    const tail = start(['tail']);
+    const recording = new Recording(join(base, '.orangebox'));
+    const call = recording.call({ ...answer, agoMs: 1_000, tookMs: 10 });
+    recording.write();
+    await tail.said(call.id.slice(0, 6));
+    tail.child.kill('SIGINT');
+    expect(await tail.ended).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('takes the filters of ls and the number of earlier calls', async () => {
     const run = writeAgentRun(join(base, '.orangebox'));
     const tail = start(['tail', '-n', '1', '--model', 'gpt-4o-mini', '--kind', 'llm']);

@@ -5,6 +5,7 @@ import { OrangeboxError } from '@orangebox/schema';
 import {
   createDirectoryStore,
   createMemoryStore,
+  createSegmentStore,
   createSourceStore,
   openStore as openPath,
   type SnapshotStore,
@@ -35,6 +36,8 @@ export interface Opened {
 export interface OpenOptions {
   /** An empty store where there are no recordings: a reference may be a file or URL. */
   orEmpty?: boolean;
+  /** Local recordings are read even before there are any: a program may make them yet. */
+  orNew?: boolean;
   /** Only what is on this machine: what deletes, or counts everything, has no business elsewhere. */
   onlyHere?: boolean;
 }
@@ -45,7 +48,7 @@ export async function openStore(context: CommandContext, options: OpenOptions = 
   const located = locate(context);
   const stores: SnapshotStore[] = [];
   const remote: WindowedStore[] = [];
-  const local = places.local && located.exists ? await openPath(located.dir) : undefined;
+  const local = places.local ? await openLocal(located, options) : undefined;
   if (local !== undefined) stores.push(local);
   const here = options.onlyHere === true;
   const window = windowOf(context);
@@ -72,6 +75,11 @@ export async function openStore(context: CommandContext, options: OpenOptions = 
   // New calls are kept on this machine, never in a bucket that others read.
   const keep = local ?? (remote.length === 0 ? first : null);
   return { store: new JoinedStore(stores, { onFault, keep }), located, places, parts: stores, remote };
+}
+
+async function openLocal({ dir, exists }: Located, { orNew }: OpenOptions): Promise<SnapshotStore | undefined> {
+  if (exists) return openPath(dir);
+  return orNew === true ? createSegmentStore(dir) : undefined;
 }
 
 function windowOf(context: CommandContext): Window | undefined {

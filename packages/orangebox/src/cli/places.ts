@@ -90,7 +90,7 @@ function onlyLocal(storeEnv: NodeJS.ProcessEnv): Places {
 }
 
 /** The settings of a context of the config file; undefined when none is named. */
-export function chosenContext(config: ConfigFile, name: string | undefined, byEnv: boolean): NamedContext | undefined {
+function chosenContext(config: ConfigFile, name: string | undefined, byEnv: boolean): NamedContext | undefined {
   if (name === undefined) return undefined;
   const found = config.contexts.get(name);
   if (found !== undefined) return found;

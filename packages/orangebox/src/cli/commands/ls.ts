@@ -37,7 +37,7 @@ export async function ls(context: CommandContext, options: LsOptions): Promise<n
   const filter = filterFrom(options, context.nowMs);
   const { store, remote } = await openStore(context);
   if (filter.sessionId !== undefined)
-    filter.sessionId = (await findSessionId(filter.sessionId, store, filter.sinceUnixMs)) ?? filter.sessionId;
+    filter.sessionId = (await sessionIdOf(filter.sessionId, store, filter)) ?? filter.sessionId;
   const entries: StoredEntry[] = [];
   let more = false;
   const collect = async (): Promise<void> => {
@@ -61,6 +61,14 @@ export async function ls(context: CommandContext, options: LsOptions): Promise<n
   if (more && terminal.errorInteractive) terminal.note(`the newest ${limit} are shown; -n 0 shows all`);
   await store.close();
   return EXIT.ok;
+}
+
+/** The whole id of a session; asked for exactly first, since the beginning of one takes a look at all calls. */
+async function sessionIdOf(text: string, store: SnapshotStore, filter: ListFilter): Promise<string | undefined> {
+  const { sinceUnixMs } = filter;
+  const time = sinceUnixMs === undefined ? {} : { sinceUnixMs };
+  for await (const { session } of store.list({ ...time, sessionId: text, limit: 1 })) return session?.id;
+  return findSessionId(text, store, sinceUnixMs);
 }
 
 /** What the list does not show because a place elsewhere was not asked for it. */

@@ -76,6 +76,8 @@ export async function resendCommand(
     // What a URL led to is only read; new calls go to the recordings of this machine.
     const target = owner instanceof WindowedStore ? store : owner;
     const kept = options.keep !== false && takesCalls(target) ? await keep(context, target, result.calls) : [];
+    if (options.keep !== false && target.kind !== 'memory' && !takesCalls(target))
+      terminal.note('the new calls are not kept: there are no local recordings here, and --dir names none');
     if (options.json === true)
       terminal.line(safeJson({ plan: result.plan, calls: compared.map((c, i) => jsonOf(c, kept[i])) }, 2));
     else {

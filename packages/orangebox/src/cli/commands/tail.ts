@@ -33,7 +33,7 @@ export async function tail(context: CommandContext, options: TailOptions): Promi
   const { terminal } = context;
   if (options.until !== undefined) throw usage('tail has no end, so --until says nothing', 'orangebox ls --until TIME');
   const count = options.number === undefined ? DEFAULT_COUNT : parseCount(options.number, '-n', 0, 100_000);
-  const opened = await openStore(context);
+  const opened = await openStore(context, { orNew: true });
   const stop = interrupted();
   try {
     const shown = new Set<string>();
