@@ -1,7 +1,10 @@
 /** Grafana, Prometheus, Tempo and Jaeger settings without these programs: their form, and that they fit each other and the services. */
 import { readFileSync } from 'node:fs';
+import { ATTR } from '@orangebox/schema';
+import { SNAPSHOT_PAGE_PORT } from '@orangebox/server';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { routeOf } from '../../packages/server/src/page/answers.ts';
 import { inRepository } from '../helpers/repository.ts';
 import { deployText, readCompose } from './compose-file.ts';
 import { type Dashboard, panelsOf, readDashboard } from './dashboard-file.ts';
@@ -118,6 +121,39 @@ describe('the Grafana data sources', () => {
     for (const { options } of providers) {
       expect(compose.services['grafana']?.volumes).toContain(`./grafana/dashboards:${options.path}:ro`);
     }
+  });
+});
+
+describe('the links of the Jaeger UI', () => {
+  interface LinkPattern {
+    type: string | string[];
+    key?: string;
+    url: string;
+    text: string;
+  }
+  const { linkPatterns } = JSON.parse(deployText('jaeger/ui.json')) as { linkPatterns: LinkPattern[] };
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const spanId = 'b7ad6b7169203331';
+  const values: Record<string, string> = {
+    traceID: traceId,
+    'trace.traceID': traceId,
+    'orangebox.snapshot.key': `v1/20260301/${traceId}/${spanId}/0123456789abcdef`,
+  };
+  /** As the UI does it: every value is escaped, and a pattern with a value that is not known makes no link. */
+  const filledIn = (url: string): URL =>
+    new URL(url.replace(/#\{([^{}]*)\}/g, (_whole, name: string) => encodeURIComponent(values[name] ?? 'UNKNOWN')));
+
+  it('lead from a span to its call, and from a trace to its calls, on the snapshot page', () => {
+    const routes = linkPatterns.map(({ type, url }) => [type, routeOf(filledIn(url).pathname)]);
+    expect(routes).toEqual([
+      [['attributes', 'tags'], { kind: 'call', traceId, spanId }],
+      ['traces', { kind: 'trace', traceId }],
+    ]);
+    for (const { url } of linkPatterns) expect(filledIn(url).origin).toBe(`http://localhost:${SNAPSHOT_PAGE_PORT}`);
+  });
+
+  it('are on the attribute that tells of a snapshot', () => {
+    expect(linkPatterns[0]?.key).toBe(ATTR.snapshotKey);
   });
 });
 
