@@ -99,13 +99,16 @@ describe('a payload that is a bomb', () => {
     const running = await bench();
     const { key, part } = recorded();
     const honest = gzipSync(Buffer.alloc(501 * MIB), { level: 1 });
+    // Shorter than the longest snapshot, longer than what can be parsed here.
+    const zeros = gzipSync(Buffer.alloc(300 * MIB), { level: 1 });
     const lying = Buffer.from(gzipSync(Buffer.alloc(100 * MIB)));
     lying.writeUInt32LE(1000, lying.length - 4);
-    for (const bytes of [honest, lying]) {
+    for (const bytes of [honest, zeros, lying]) {
       expect((await running.post(partRequest(key, { ...part, bytes }))).status).toBe(200);
     }
     expect(await running.metric('quarantined_total{reason="too_large"}')).toBe(1);
     expect(await running.metric('quarantined_total{reason="gzip"}')).toBe(1);
+    expect(await running.metric('quarantined_total{reason="snapshot"}')).toBe(1);
     expect((await running.names()).filter((name) => name.startsWith('v1/'))).toEqual([]);
     expect(await isIdle(running)).toBe(true);
   });

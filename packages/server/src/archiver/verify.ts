@@ -16,6 +16,8 @@ const gunzipAsync = promisify(gunzip);
 const WORK_FACTOR = 3;
 /** Bytes of memory that a JSON value takes at most. */
 const VALUE_BYTES = 64;
+/** How every writer of snapshots begins. */
+const SNAPSHOT_START = Buffer.from('{"schema":"orangebox.snapshot/');
 /** Deflate packs 258 bytes into two bits at best. */
 const DEFLATE_MAX_RATIO = 1032;
 /** Up to this size unpacking costs less than the way to the thread pool. */
@@ -113,18 +115,21 @@ async function unpack(payload: Uint8Array, sizeBytes: number): Promise<Buffer> {
   return json;
 }
 
-/** Unpacks without keeping anything, to see that the gzip is whole. */
+/** Unpacks without keeping anything, to see that the gzip is whole and what it begins with. */
 async function passThrough(payload: Uint8Array, sizeBytes: number): Promise<void> {
   const stream = createGunzip({ chunkSize: 64 * 1024 });
   stream.end(payload);
   let size = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
+      if (size === 0 && !chunk.subarray(0, SNAPSHOT_START.length).equals(SNAPSHOT_START)) {
+        throw new PayloadFault('snapshot', 'it does not begin as a snapshot does');
+      }
       size += chunk.length;
       if (size > sizeBytes) break;
     }
   } catch (cause) {
-    throw damaged('it is no whole gzip', cause);
+    throw cause instanceof PayloadFault ? cause : damaged('it is no whole gzip', cause);
   } finally {
     stream.destroy();
   }
