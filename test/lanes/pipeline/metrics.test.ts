@@ -1,6 +1,7 @@
 /** Metrics of calls as a real Prometheus has them: what programs measure themselves, and what their spans tell. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentRun, runAgent } from './agent-run.ts';
+import { documentedMetrics } from './documented.ts';
 import { type Pipeline, pipeline } from './pipeline.ts';
 import { lines, queryNow } from './prometheus-answers.ts';
 import type { RunningServer } from './servers/index.ts';
@@ -75,6 +76,12 @@ describe("the recorders' own health", () => {
     expect(await lines(prometheus, 'count(orangebox_recorder_recorded_total{orangebox_snapshot_kind="llm"})')).toEqual([
       ': 2',
     ]);
+  });
+
+  it('has every metric that docs/pipeline.md tells operators to look at', async () => {
+    const named = documentedMetrics(/\borangebox_recorder_[a-z_]+/g);
+    expect(named.length).toBeGreaterThan(1);
+    for (const name of named) expect([name, await lines(prometheus, `count(${name})`)]).toEqual([name, [': 2']]);
   });
 });
 
