@@ -14,8 +14,11 @@ const gunzipAsync = promisify(gunzip);
 /** Largest index object, packed and unpacked: what a writer makes is far smaller. */
 const INDEX_OBJECT_MAX_BYTES = 32 * 1024 * 1024;
 
-/** Objects asked for at a time. */
+/** Objects read at a time. */
 const CONCURRENCY = 16;
+
+/** Objects of which the first bytes are read at a time: how long that takes is the way there and back. */
+const START_CONCURRENCY = 48;
 
 /** Which rows {@link readIndex} gives. */
 export interface IndexQuery {
@@ -50,7 +53,8 @@ export async function* readIndexMinutes(
     name: object.name,
     rows: await readIndexObject(bucket, object, query),
   });
-  for await (const object of mapInOrder(objects, CONCURRENCY, read)) {
+  const concurrency = query.term === undefined ? CONCURRENCY : START_CONCURRENCY;
+  for await (const object of mapInOrder(objects, concurrency, read)) {
     const minute = minuteOf(object.name);
     if (minute !== current && rows.length > 0) {
       yield rows;

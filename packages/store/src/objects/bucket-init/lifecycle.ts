@@ -1,6 +1,8 @@
 /** Lifecycle rules by prefix: how long objects stay, and when they move to a cheaper tier. */
 import type { LifecycleRule, TransitionStorageClass } from '@aws-sdk/client-s3';
 import { INDEX_PREFIX, QUARANTINE_PREFIX } from '@orangebox/schema';
+import { type BucketSetup, isNotOffered } from './bucket-setup.ts';
+import type { BucketInitOutcome } from './init-report.ts';
 
 /** What is wanted of a bucket's lifecycle. */
 export interface LifecycleWishes {
@@ -39,7 +41,7 @@ export function wantedRules(wishes: LifecycleWishes, prefix: string): LifecycleR
 }
 
 /** What merging the wanted rules into a bucket's comes to. */
-export interface MergedRules {
+interface MergedRules {
   rules: LifecycleRule[];
   hasChanged: boolean;
   /** Prefixes that have a rule of somebody else, which is left alone. */
@@ -76,7 +78,7 @@ function meaning(rule: LifecycleRule): string {
 }
 
 /** One line about the rules. */
-export function describeRules(rules: readonly LifecycleRule[]): string {
+function describeRules(rules: readonly LifecycleRule[]): string {
   return rules
     .map((rule) => {
       const tiers = (rule.Transitions ?? []).map(({ Days, StorageClass }) => `to ${StorageClass} after ${Days} d`);
@@ -84,4 +86,44 @@ export function describeRules(rules: readonly LifecycleRule[]): string {
       return `${prefixOf(rule)} ${[...tiers, ...end].join(', ')}`;
     })
     .join('; ');
+}
+
+/** Sets the rules up, without tiers where the store has no such storage class. */
+export async function setUpLifecycle(setup: BucketSetup, wishes: LifecycleWishes): Promise<void> {
+  const { tier, ...withoutTier } = wishes;
+  if (wishes.retentionDays === undefined) {
+    setup.say('lifecycle', 'skipped', 'snapshots are kept for ever: no retention was asked for');
+  }
+  if (tier && (await setUpRules(setup, wantedRules(wishes, setup.prefix), true))) return;
+  if (tier) setup.say('tiers', 'not_offered', `the store has no storage class ${tier.storageClass} to move objects to`);
+  await setUpRules(setup, wantedRules(withoutTier, setup.prefix), false);
+}
+
+/** False where the store refused rules with tiers, which is then not said. */
+async function setUpRules(setup: BucketSetup, wanted: LifecycleRule[], hasTiers: boolean): Promise<boolean> {
+  const { sdk, client, bucket: Bucket } = setup;
+  const said = setup.items.length;
+  let wasRefused = false;
+  const work = async (): Promise<BucketInitOutcome> => {
+    const found = await setup.ask(/^NoSuchLifecycle/, () =>
+      client.send(new sdk.GetBucketLifecycleConfigurationCommand({ Bucket })),
+    );
+    const { rules, hasChanged, foreign } = mergeRules(found?.Rules ?? [], wanted);
+    if (foreign.length > 0) {
+      setup.say('lifecycle', 'skipped', `${foreign.join(', ')} has a rule that is not ours: left as it is`);
+    }
+    if (!hasChanged) return 'unchanged';
+    return setup.change(found?.Rules === undefined, async () => {
+      const LifecycleConfiguration = { Rules: rules };
+      await client
+        .send(new sdk.PutBucketLifecycleConfigurationCommand({ Bucket, LifecycleConfiguration }))
+        .catch((error: unknown) => {
+          if (!hasTiers || !isNotOffered(error)) throw error;
+          wasRefused = true;
+        });
+    });
+  };
+  await setup.setUp('lifecycle', work, describeRules(wanted));
+  if (wasRefused) setup.items.splice(said);
+  return !wasRefused;
 }

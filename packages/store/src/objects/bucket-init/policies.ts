@@ -1,4 +1,5 @@
 /** Least-privilege policies of a bucket, as AWS defined them and most stores take them. */
+import { sha256 } from '../../hash.ts';
 import type { S3Location } from '../s3-client.ts';
 import type { BucketPolicies, PolicyDocument, PolicyStatement } from './init-report.ts';
 
@@ -26,15 +27,17 @@ export function bucketPolicies({ bucket, prefix }: S3Location): BucketPolicies {
   };
 }
 
-/** The statements of a role as they stand in the bucket's own policy. */
+/** The statements of a role as they stand in the bucket's own policy. Each prefix of a bucket has its own. */
 export function statementsFor(
-  role: keyof BucketPolicies,
-  policy: PolicyDocument,
+  role: 'writer' | 'reader',
+  { bucket, prefix }: S3Location,
   principals: string[],
 ): PolicyStatement[] {
-  const name = role.charAt(0).toUpperCase() + role.slice(1);
-  return policy.Statement.map(({ Sid, Effect, ...rest }) => ({
-    Sid: `Orangebox${name}${Sid.slice('Orangebox'.length)}`,
+  const roleName = role === 'writer' ? 'Writer' : 'Reader';
+  // Letters and digits only, as AWS demands.
+  const place = prefix === '' ? '' : sha256(prefix).slice(0, 8);
+  return bucketPolicies({ bucket, prefix })[role].Statement.map(({ Sid, Effect, ...rest }) => ({
+    Sid: `Orangebox${roleName}${Sid.slice('Orangebox'.length)}${place}`,
     Effect,
     Principal: { AWS: principals },
     ...rest,
