@@ -1,0 +1,157 @@
+/** One fault: a pipeline and a program under load, the fault in the middle, and what became of every call. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Pipeline, pipeline, type PipelineOptions } from '../pipeline.ts';
+import { bucketOf } from '../stored-objects.ts';
+import { compareStore, type Compared, isWhole, keysInJaeger, objectsByKey, promisedKeys } from './compared.ts';
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts';
+import { type CallsMade, type Load, startSteadyProgram } from './steady-program.ts';
+import { type MetricsWatch, watchMetrics } from './watched-metrics.ts';
+
+/** The configurations that faults happen to. */
+export type FaultConfig = 'collector' | 'queue';
+
+/** What a fault acts on. */
+export interface FaultScene {
+  config: FaultConfig;
+  servers: Pipeline;
+  s3: S3Proxy;
+  watch: MetricsWatch;
+  /** True for a short sample. */
+  quick: boolean;
+  /** Waits; where it is quick, for the second (a sixth of the first unless given). */
+  seconds(full: number, quick?: number): Promise<void>;
+}
+
+/** A fault. */
+export interface Fault {
+  name: string;
+  title: string;
+  load?: Partial<Load>;
+  options?(config: FaultConfig): PipelineOptions;
+  /** Makes the fault and ends it. */
+  happen(scene: FaultScene): Promise<void>;
+  /** What an operator must see while it lasts or just after: names for people, and whether it was seen. */
+  signs(config: FaultConfig): readonly Sign[];
+  /** Spans that were in Jaeger's memory go with it. */
+  jaegerForgets?: boolean;
+}
+
+/** A sign of a fault. */
+export interface Sign {
+  /** As it stands in `docs/faults.md`. */
+  metric: string;
+  /** Matches `<page> <name>{<labels>}`; a page's name instead: looks that found it gone. */
+  pattern: RegExp | string;
+  /** A counter has to grow by more than this, a gauge has to rise above it. */
+  above: number;
+}
+
+/** What came of it. */
+export interface FaultResult {
+  name: string;
+  title: string;
+  config: FaultConfig;
+  faultSeconds: number;
+  drainSeconds: number;
+  program: CallsMade & { code: number | null; stderr: string[] };
+  payloads: Compared;
+  outcomes: Record<string, number>;
+  signs: { metric: string; value: number; seen: boolean }[];
+  /** Everything that moved in the fault and not before, for whoever looks for more. */
+  news: string[];
+  metadata: { promised: number; inJaeger: number };
+}
+
+const LOAD: Load = { perSecond: 20, promptBytes: 3000, largeEvery: 150, largeBytes: 12 * 2 ** 20 };
+/** Longest wait for the last payload. */
+const DRAIN_MS = 600_000;
+
+/** Runs a fault. */
+export async function runFault(fault: Fault, config: FaultConfig, quick = false): Promise<FaultResult> {
+  const s3 = await startS3Proxy();
+  const own = fault.options?.(config) ?? {};
+  const servers = await pipeline(config, {
+    ...own,
+    archiverEnv: { ...own.archiverEnv, AWS_ENDPOINT_URL_S3: s3.url },
+  });
+  s3.target = servers.weed?.url ?? '';
+  const program = await startSteadyProgram({ ...LOAD, ...fault.load }, servers.programEnv);
+  const watch = watchMetrics({
+    collector: servers.collector.telemetryUrl,
+    programs: servers.collector.metricsUrl,
+    archiver: `${servers.archiver?.url}/metrics`,
+  });
+  const phase = (name: string): void => {
+    watch.phase(name);
+    program.phase(name);
+  };
+  const seconds = (full: number, short = full / 6): Promise<void> => wait((quick ? short : full) * 1000);
+  try {
+    await seconds(10, 4);
+    await watch.look();
+    phase('fault');
+    const faultMs = Date.now();
+    await fault.happen({ config, servers, s3, watch, quick, seconds });
+    const overMs = Date.now();
+    await watch.look();
+    phase('after');
+    await seconds(5, 2);
+    const calls = await program.stopCalls();
+    const drainedMs = await untilStored(servers, program.recordings);
+    // The last export of the program's metrics tells that nothing waits any more.
+    await seconds(3, 2);
+    const { code, stderr } = await program.end();
+    const payloads = await compareStore(servers, program.recordings);
+    await watch.stop();
+    const keys = (await promisedKeys(program.recordings)).length;
+    return {
+      name: fault.name,
+      title: fault.title,
+      config,
+      faultSeconds: (overMs - faultMs) / 1000,
+      drainSeconds: Math.max(0, drainedMs - overMs) / 1000,
+      program: { ...calls, code, stderr },
+      payloads,
+      outcomes: outcomesOf(watch),
+      signs: fault.signs(config).map(({ metric, pattern, above }) => {
+        const value = typeof pattern === 'string' ? watch.gone(pattern, 'fault') : seenOf(watch, pattern);
+        return { metric, value, seen: value > above };
+      }),
+      news: watch.news('fault', 'before'),
+      metadata: { promised: keys, inJaeger: (await keysInJaeger(servers)).size },
+    };
+  } finally {
+    await watch.stop().catch(() => undefined);
+    await program.remove();
+    await servers.stop();
+    await s3.close();
+  }
+}
+
+/** Waits until every promised key is there; gives the time of the last one. Returns in any case, late. */
+async function untilStored(servers: Pipeline, recordings: string): Promise<number> {
+  const bucket = bucketOf(servers);
+  const deadline = Date.now() + DRAIN_MS;
+  try {
+    for (;;) {
+      const keys = await promisedKeys(recordings);
+      const objects = await objectsByKey(bucket);
+      if (keys.every((key) => isWhole(objects.get(key))) || Date.now() > deadline) return Date.now();
+      await wait(1000);
+    }
+  } finally {
+    await bucket.close();
+  }
+}
+
+/** The most that a series showed in the fault and after it. */
+function seenOf(watch: MetricsWatch, pattern: RegExp): number {
+  const [during, after] = [watch.of(pattern, 'fault'), watch.of(pattern, 'after')];
+  return Math.max(during.grown + after.grown, during.highest, after.highest);
+}
+
+function outcomesOf(watch: MetricsWatch): Record<string, number> {
+  const names = ['stored', 'duplicate', 'conflict', 'repaired', 'quarantined', 'rejected'];
+  const pattern = (outcome: string): RegExp => new RegExp(`orangebox_archiver_payloads_total\\{outcome=${outcome}\\}`);
+  return Object.fromEntries(names.map((outcome) => [outcome, watch.of(pattern(outcome)).grown]));
+}
