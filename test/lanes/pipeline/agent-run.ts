@@ -28,14 +28,16 @@ export interface AgentRun {
   remove(): void;
 }
 
-/** Programs of the tests and where they take their provider from. */
-const PROGRAMS = {
+/** The programs of the tests. */
+export type ProgramName = 'agent' | 'otel';
+
+/** Where they are, and how they are told of their provider. */
+const PROGRAMS: Record<ProgramName, { file: string; env: (url: string) => Environment }> = {
   /** The demo's agent: tools, a stream, no OpenTelemetry. */
-  agent: { file: 'test/demo/agent.mjs', args: [], env: (url: string) => ({ OPENAI_BASE_URL: `${url}/v1` }) },
+  agent: { file: 'test/demo/agent.mjs', env: (url: string) => ({ OPENAI_BASE_URL: `${url}/v1` }) },
   /** A program with OpenTelemetry of its own. */
   otel: {
     file: 'test/programs/otel-node/app.cjs',
-    args: [],
     env: (url: string) => ({ TEST_PROVIDER_URL: url, TEST_SETUP: 'after' }),
   },
 };
@@ -43,12 +45,12 @@ const PROGRAMS = {
 const PRELOAD = inRepository('packages/orangebox/dist/register.cjs');
 
 /** Runs a program to its end against a provider of its own. `env` says where its spans and payloads go. */
-export async function runAgent(env: Environment, which: keyof typeof PROGRAMS = 'agent'): Promise<AgentRun> {
+export async function runAgent(env: Environment, which: ProgramName = 'agent'): Promise<AgentRun> {
   const program = PROGRAMS[which];
   const provider: Provider = await startProvider();
   const directory = mkdtempSync(join(tmpdir(), 'orangebox-agent-'));
   try {
-    const child = spawn(process.execPath, ['--require', PRELOAD, inRepository(program.file), ...program.args], {
+    const child = spawn(process.execPath, ['--require', PRELOAD, inRepository(program.file)], {
       cwd: directory,
       env: cleanEnvironment({
         OPENAI_API_KEY: 'sk-lane-not-a-real-key-0123456789',

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { alias } from '../../../vitest.config.ts';
 
 const DRILLS = process.env['PIPELINE_DRILLS'] !== undefined;
 
 /** The pipeline lane: real servers on free ports. Drills are run by name only, see `npm run drill:pipeline`. */
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   resolve: { alias },
   test: {
     name: 'pipeline',
@@ -20,3 +20,5 @@ export default defineConfig({
     maxWorkers: DRILLS ? 1 : 2,
   },
 });
+
+export default config;

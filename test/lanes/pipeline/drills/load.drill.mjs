@@ -8,14 +8,17 @@ import { inRepository } from '../../../helpers/repository.ts';
 import { pipeline } from '../pipeline.ts';
 import { mebibytes, metricSum, missingKeys, promisedKeys, report, runMeasured, serverMemory } from './measured.mjs';
 
+const BURST = inRepository('test/lanes/pipeline/drills/burst.mjs');
+
 /** Runs the burst through a configuration; gives the figures and checks that nothing is lost. */
 async function drill(title, config, [calls, atOnce, promptBytes], limits) {
   const provider = await startProvider();
   const directory = mkdtempSync(join(tmpdir(), 'orangebox-drill-load-'));
   const servers = await pipeline(config);
   try {
-    const program = await runMeasured(inRepository('test/lanes/pipeline/drills/burst.mjs'), {
-      args: [provider.url, calls, atOnce, promptBytes].map(String),
+    const args = [provider.url, calls, atOnce, promptBytes].map(String);
+    const program = await runMeasured(BURST, {
+      args,
       env: {
         ...servers.programEnv,
         ORANGEBOX_DIR: directory,
@@ -24,6 +27,7 @@ async function drill(title, config, [calls, atOnce, promptBytes], limits) {
       },
     });
     const { seconds, p50, p95 } = JSON.parse(program.stdout);
+    const bare = await runMeasured(BURST, { args, preload: false });
     const keys = await promisedKeys(directory);
     const missing = await missingKeys(servers, keys);
     const memory = serverMemory(servers);
@@ -41,7 +45,7 @@ async function drill(title, config, [calls, atOnce, promptBytes], limits) {
       'the program called for': `${seconds.toFixed(1)} s, ${(calls / seconds).toFixed(0)} calls/s`,
       'a call took': `${p50.toFixed(1)} ms (p50), ${p95.toFixed(1)} ms (p95)`,
       'until all was sent': `${program.seconds.toFixed(1)} s`,
-      'program peak RSS': mebibytes(program.peakRssBytes),
+      'program peak RSS': `${mebibytes(program.peakRssBytes)}, ${mebibytes(bare.peakRssBytes)} without the preload`,
       ...memory,
     });
     expect([program.code, program.stderr, keys.length, missing]).toEqual([0, '', calls, []]);
