@@ -5,6 +5,7 @@
 import type { OrangeboxError, Snapshot } from '@orangebox/schema';
 import type { DeleteResult, ListFilter, SnapshotStore, StoredEntry, StoreProblem } from '@orangebox/store';
 import type { JoinedStore } from './joined-store.ts';
+import { isPlaceFault } from './place-faults.ts';
 
 /** Lists what can be listed and collects the faults. */
 export class LenientStore implements SnapshotStore {
@@ -33,10 +34,23 @@ export class LenientStore implements SnapshotStore {
   }
 
   async *list(filter: ListFilter = {}): AsyncIterable<StoredEntry> {
+    if (this.#joined.isOne) {
+      try {
+        yield* this.#joined.list(filter);
+      } catch (error) {
+        if (!isPlaceFault(error)) throw error;
+        this.#remember([error]);
+      }
+      return;
+    }
     const { entries, faults } = await this.#joined.gather(filter);
-    this.faults.push(...faults.filter((fault) => !this.faults.includes(fault)));
+    this.#remember(faults);
     if (entries.length > 0) this.#joined.note(faults);
     yield* entries;
+  }
+
+  #remember(faults: readonly OrangeboxError[]): void {
+    this.faults.push(...faults.filter((fault) => !this.faults.includes(fault)));
   }
 
   delete(selection: string[] | ListFilter): Promise<DeleteResult> {

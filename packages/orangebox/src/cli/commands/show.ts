@@ -120,14 +120,18 @@ async function showConversation(
     throw error;
   });
   renderCall(pen, call, { nowMs, all, earlier });
-  if (terminal.interactive) writeNext(terminal, nextAfterCall(call, againAs(reference, resolved, remote.length > 0)));
+  if (terminal.interactive)
+    writeNext(
+      terminal,
+      nextAfterCall(call, againAs(reference, resolved, remote.length > 0 && context.places.since === undefined)),
+    );
 }
 
-/** What names a call in the next command: a short ref may need a time to look in, where calls are elsewhere. */
-function againAs(reference: string, { kind, entries }: ResolvedReference, isElsewhere: boolean): string | undefined {
+/** What names a call in the next command: its short ref, unless that needs a time to look in. */
+function againAs(reference: string, { kind, entries }: ResolvedReference, needsTime: boolean): string | undefined {
   if (kind === 'file' || isUrl(reference)) return quoteId(reference.trim());
   const [entry] = entries;
-  return entry !== undefined && isElsewhere ? `${entry.trace.traceId}:${entry.trace.spanId}` : undefined;
+  return entry !== undefined && needsTime ? `${entry.trace.traceId}:${entry.trace.spanId}` : undefined;
 }
 
 /** One document, or a list of them, written one by one. */
