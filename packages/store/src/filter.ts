@@ -13,9 +13,9 @@ export interface CoarseFacts {
   sessionId?: string | undefined;
 }
 
-/** Unix milliseconds of a decimal nanosecond string. */
+/** Unix milliseconds of a decimal nanosecond string. A whole millisecond stays one: as one number, nanoseconds are rounded. */
 export function unixMs(nano: string): number {
-  return Number(nano) / 1e6;
+  return Number(nano.slice(0, -6)) + Number(nano.slice(-6)) / 1e6;
 }
 
 /** Orders by start; entries of one time keep their order. */
