@@ -48,9 +48,9 @@ describe.skipIf(engine === undefined)('the compose file in containers', () => {
     // Loaded here: testcontainers reads the environment that findEngine prepared.
     const { buildImage, createStack } = await import('./stack.ts');
     directory = mkdtempSync(join(tmpdir(), 'orangebox-containers-'));
-    await buildImage(TAG);
     stack = await createStack(TAG);
-    await Promise.all([stack.start('store'), stack.start('jaeger'), stack.start('example-provider')]);
+    const { start } = stack;
+    await Promise.all([start('store'), start('jaeger'), buildImage(TAG).then(() => start('example-provider'))]);
     bucketOutput = await stack.run('bucket-init');
     archiver = await stack.start('archiver');
     await stack.start('collector');
@@ -61,12 +61,12 @@ describe.skipIf(engine === undefined)('the compose file in containers', () => {
     });
     traces = await untilTraces();
     spans = (JSON.parse(traces) as { data: { spans: JaegerSpan[] }[] }).data.flatMap((trace) => trace.spans);
-  }, 170_000);
+  }, 300_000);
 
   afterAll(async () => {
     await stack?.stop();
     if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  }, 120_000);
 
   /** The agent's traces, once all its conversations are there: Jaeger has them some milliseconds after the collector's batch. */
   async function untilTraces(): Promise<string> {
