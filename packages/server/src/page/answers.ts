@@ -1,7 +1,7 @@
 /** From an address to what is answered: the stores are asked, nothing is remembered. */
 import { decodeBody, withViews } from '@orangebox/codec';
-import { OrangeboxError, type Snapshot } from '@orangebox/schema';
-import { decodeContent, joinLater, type SnapshotStore, type StoredEntry } from '@orangebox/store';
+import { OrangeboxError, parseSnapshotKey, type Snapshot } from '@orangebox/schema';
+import { decodeContent, joinLater, type ListFilter, type SnapshotStore, type StoredEntry } from '@orangebox/store';
 import { callPage } from './call-page.ts';
 import type { CommandWords } from './commands.ts';
 import type { Page } from './document.ts';
@@ -18,7 +18,8 @@ export interface RawFile {
 export type Route =
   | { kind: 'start' }
   | { kind: 'trace'; traceId: string }
-  | { kind: 'call'; traceId: string; spanId: string }
+  /** `key` where the link had the snapshot's key for the span's id: some trace UIs can put only attributes into links. */
+  | { kind: 'call'; traceId: string; spanId: string; key?: string }
   | { kind: 'snapshot'; traceId: string; spanId: string }
   | { kind: 'body'; traceId: string; spanId: string; exchange: number; side: 'request' | 'response' }
   | { kind: 'unknown' };
@@ -29,9 +30,18 @@ const ROUTE =
 /** A link of Jaeger's: its link patterns know a span's attributes but not its id. The key has it, with its slashes escaped. */
 const KEY_ROUTE = /^\/t\/[0-9a-f]{1,32}\/v1%2F\d{8}%2F([0-9a-f]{32})%2F([0-9a-f]{16})%2F[0-9a-f]{16}$/i;
 
+const KEYED = /^\/t\/[0-9a-f]{1,32}\/+(v1\/.{1,200})$/i;
+
 /** Parses the path of a request. Some trace UIs strip leading zeros of ids. */
-export function routeOf(path: string): Route {
+export function routeOf(encodedPath: string): Route {
+  const path = decoded(encodedPath);
   if (path === '/') return { kind: 'start' };
+  const keyed = KEYED.exec(path)?.[1];
+  const parts = keyed === undefined ? undefined : parseSnapshotKey(keyed);
+  if (parts) {
+    const { date, traceId, spanId, digest16 } = parts;
+    return { kind: 'call', traceId, spanId, key: `v1/${date}/${traceId}/${spanId}/${digest16}` };
+  }
   const [, keyTrace, keySpan] = KEY_ROUTE.exec(path) ?? [];
   if (keyTrace && keySpan) return { kind: 'call', traceId: keyTrace.toLowerCase(), spanId: keySpan.toLowerCase() };
   const m = ROUTE.exec(path);
@@ -43,6 +53,14 @@ export function routeOf(path: string): Route {
   if (m[3] === 'snapshot.json') return { kind: 'snapshot', traceId, spanId };
   const side = m[5] === 'request' ? 'request' : 'response';
   return { kind: 'body', traceId, spanId, exchange: Number(m[4]), side };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Where answers come from. */
@@ -63,7 +81,8 @@ export async function answerTo(route: Route, options: AnswerOptions): Promise<Pa
     return entries.length > 0 ? tracePage(traceId, entries) : unknownPage(traceId, undefined, store.location);
   }
   const { spanId } = route;
-  const entries = await entriesOf(store, { traceId, spanId });
+  const named = route.kind === 'call' && route.key !== undefined ? await entriesOf(store, { keys: [route.key] }) : [];
+  const entries = named.length > 0 ? named : await entriesOf(store, { traceId, spanId });
   // An attempt's span leads to its call, but a call of just that id comes first.
   const entry = entries.find((candidate) => candidate.trace.spanId === spanId) ?? entries[0];
   if (entry === undefined) return unknownPage(traceId, spanId, store.location);
@@ -80,7 +99,10 @@ export async function answerTo(route: Route, options: AnswerOptions): Promise<Pa
   return callPage(await withLater(snapshot, store), options.words, entry.status === 'open');
 }
 
-async function entriesOf(store: SnapshotStore, filter: { traceId: string; spanId?: string }): Promise<StoredEntry[]> {
+async function entriesOf(
+  store: SnapshotStore,
+  filter: Pick<ListFilter, 'traceId' | 'spanId' | 'keys'>,
+): Promise<StoredEntry[]> {
   const entries: StoredEntry[] = [];
   for await (const entry of store.list({ ...filter, order: 'oldest' })) entries.push(entry);
   return entries;

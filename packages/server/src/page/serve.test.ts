@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { createHash } from 'node:crypto';
-import { OrangeboxError, type Snapshot } from '@orangebox/schema';
+import { OrangeboxError, type Snapshot, snapshotKey } from '@orangebox/schema';
 import { createMemoryStore, type SnapshotStore, type StoredEntry } from '@orangebox/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ANSWER, type TestAttempt, TestSegments } from '../../../store/src/testing/write-segments.ts';
@@ -70,6 +70,19 @@ describe('the page of a span', () => {
     const call = new TestSegments('unused').call({ traceId: `00${'a'.repeat(30)}`, spanId: `0${'b'.repeat(15)}` });
     await store.put(call);
     expect((await ask(`/t/${'A'.repeat(30)}/${'b'.repeat(15)}?from=ui`)).body).toContain('gpt-4o-mini');
+  });
+
+  it('is found by the key of the snapshot in the place of the span id, encoded or not: Jaeger links have no span id', async () => {
+    const { snapshot } = await keep();
+    const key = snapshotKey(snapshot);
+    for (const name of [key, encodeURIComponent(key)]) {
+      expect(await ask(`/t/${snapshot.trace.traceId}/${name}`), name).toMatchObject({
+        status: 200,
+        body: expect.stringContaining('gpt-4o-mini'),
+      });
+    }
+    expect(await ask(`/t/${snapshot.trace.traceId}/v1/..%2f..%2fetc`)).toMatchObject({ status: 404 });
+    expect(await ask('/t/%ff/%')).toMatchObject({ status: 404 });
   });
 
   it('lists the calls of a trace, each with its link', async () => {
