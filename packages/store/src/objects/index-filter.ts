@@ -107,7 +107,9 @@ export function filterReach(sizeBytes: number): number {
 
 function* positions(first: number, second: number, sizeBytes: number): Generator<number, void, undefined> {
   const bits = sizeBytes * 8;
-  for (let i = 0; i < HASHES; i += 1) yield (first + i * (second | 1)) % bits;
+  // Odd, and without a sign: a negative place would be none.
+  const step = (second | 1) >>> 0;
+  for (let i = 0; i < HASHES; i += 1) yield (first + i * step) % bits;
 }
 
 /** FNV-1a over the UTF-16 units of a text, its bits mixed at the end. */

@@ -133,3 +133,19 @@ async function names(bucket: ObjectBucket, prefix: string, startAfter?: string):
   for await (const object of bucket.list(prefix, startAfter === undefined ? {} : { startAfter })) found.push(object);
   return found.map((object) => object.name);
 }
+
+/** The methods of a bucket as plain members, to be replaced one by one. */
+export function passThrough(inner: ObjectBucket): ObjectBucket {
+  return {
+    kind: inner.kind,
+    location: inner.location,
+    read: (...args) => inner.read(...args),
+    stat: (...args) => inner.stat(...args),
+    write: (...args) => inner.write(...args),
+    list: (...args) => inner.list(...args),
+    prefixes: (...args) => inner.prefixes(...args),
+    delete: (...args) => inner.delete(...args),
+    check: () => inner.check(),
+    close: () => inner.close(),
+  };
+}
