@@ -51,6 +51,21 @@ export function bucketContract(
       expect((await bucket.read('large', 3_000_000))?.length).toBe(3_000_000);
     }));
 
+  it('gives the first bytes of an object, fewer where it is shorter, none where it is empty', () =>
+    withBucket(async (bucket) => {
+      await bucket.write('o', text('0123456789'));
+      await bucket.write('empty', Buffer.alloc(0));
+      const start = async (name: string, size: number): Promise<string | undefined> => {
+        const bytes = await bucket.readStart?.(name, size);
+        return bytes && Buffer.from(bytes).toString();
+      };
+      expect(await start('o', 4)).toBe('0123');
+      expect(await start('o', 400)).toBe('0123456789');
+      expect(await start('o', 0)).toBe('');
+      expect(await start('empty', 4)).toBe('');
+      expect(await start('none', 4)).toBeUndefined();
+    }));
+
   it('leaves an object alone when only an absent one is to be written; of sixteen that race, one wins', () =>
     withBucket(async (bucket) => {
       const write = (value: string): Promise<string> => bucket.write('once', text(value), { onlyIfAbsent: true });

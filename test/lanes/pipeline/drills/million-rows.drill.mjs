@@ -1,4 +1,5 @@
 /** One session among a million calls of a day, found in a bucket of a real S3 server. */
+import { loadavg } from 'node:os';
 import { expect, it } from 'vitest';
 import { initBucket, openBucket } from '@orangebox/store';
 import { findSession, WANTED_CALLS, writeRows } from '../index-rows.ts';
@@ -21,8 +22,11 @@ it.each([1, 3])(
       );
       const times = [];
       for (let i = 0; i < 3; i += 1) {
+        const before = process.cpuUsage();
         const { found, ms, readBytes, requests } = await findSession(url, weed.clientEnv, untilUnixMs - 24 * 3_600_000);
-        say(`  found ${found} calls in ${seconds(ms)}: ${requests} reads, ${mb(readBytes)}`);
+        const cpu = process.cpuUsage(before);
+        const busy = `${seconds((cpu.user + cpu.system) / 1000)} of CPU, load ${loadavg()[0].toFixed(1)}`;
+        say(`  found ${found} calls in ${seconds(ms)} (${busy}): ${requests} reads, ${mb(readBytes)}`);
         expect(found).toBe(WANTED_CALLS);
         times.push(ms);
       }
