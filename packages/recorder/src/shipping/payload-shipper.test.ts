@@ -193,7 +193,11 @@ it('does not let a payload that always fails block the others, and gives it up',
   const bad = smallItem();
   const receiver = await startOtlpReceiver();
   receivers.push(receiver);
-  const { shipper, acknowledged, reports } = shipperTo(receiver.url, { concurrency: 1, failuresPerItem: 4 });
+  const { shipper, acknowledged, reports } = shipperTo(receiver.url, {
+    concurrency: 1,
+    failuresPerItem: 4,
+    failingPerItemMs: 0,
+  });
   receiver.behave(() => ({ status: badIsNext() ? 500 : 200 }));
   const good = [smallItem(), smallItem(), smallItem()];
   let current = '';
@@ -210,6 +214,42 @@ it('does not let a payload that always fails block the others, and gives it up',
   expect(acknowledged).toEqual(good.map((item) => item.key));
   expect(shipper.stats()).toMatchObject({ shipped: 3, failed: 1 });
   expect(reports).toContain('payload_failing');
+});
+
+it('gives up nothing of what an endpoint that is short of room takes bit by bit', async () => {
+  const { receiver, shipper, acknowledged } = await setUp(({ number }) => ({ status: number % 10 === 0 ? 200 : 503 }), {
+    firstPauseMs: 1,
+    longestPauseMs: 2,
+    longestItemPauseMs: 20,
+  });
+  const items = Array.from({ length: 30 }, smallItem);
+  for (const item of items) shipper.offer(item);
+  await vi.waitFor(() => expect(shipper.stats().pending).toBe(0), { timeout: 15_000, interval: 10 });
+  expect(acknowledged.sort()).toEqual(items.map((item) => item.key).sort());
+  expect(shipper.stats()).toMatchObject({ shipped: 30, failed: 0 });
+});
+
+it('lets an item that fails while others are taken stand aside for longer and longer, and goes on with the others', async () => {
+  const bad = smallItem();
+  let current = '';
+  const { receiver, shipper, acknowledged } = await setUp(() => ({ status: current === bad.spanId ? 503 : 200 }), {
+    concurrency: 1,
+    firstPauseMs: 1,
+    longestPauseMs: 2,
+    longestItemPauseMs: 60_000,
+  });
+  const traced = (item: ShipItem): ShipItem => ({
+    ...item,
+    readSnapshotJson: () => {
+      current = item.spanId;
+      return item.readSnapshotJson();
+    },
+  });
+  const good = Array.from({ length: 200 }, smallItem);
+  for (const item of [bad, ...good]) shipper.offer(traced(item));
+  await vi.waitFor(() => expect(acknowledged.length).toBe(200), { timeout: 10_000, interval: 10 });
+  expect(receiver.seen - 200).toBeLessThan(14);
+  expect(shipper.stats()).toMatchObject({ failed: 0, pending: 1 });
 });
 
 it('does not follow a redirect', async () => {

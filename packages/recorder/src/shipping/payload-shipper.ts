@@ -11,7 +11,7 @@ import { createExitWatch } from './exit-watch.ts';
 import { createPacing, type Pacing } from './pacing.ts';
 import { compressSnapshot, partOf } from './parts.ts';
 import { createTransport, type SendOutcome, type Transport } from './transport.ts';
-import { createWaitingItems, type WaitingItem } from './waiting-items.ts';
+import { createWaitingItems, FAILURES_BEFORE_YIELDING, newItem, type WaitingItem } from './waiting-items.ts';
 import { afterMs, cancelTimer, nowMs } from '../timers.ts';
 
 /** Bounds of a shipper. */
@@ -25,8 +25,11 @@ export interface ShipperLimits {
   timeoutMs: number;
   firstPauseMs: number;
   longestPauseMs: number;
-  /** Failures after which an item is given up, if the endpoint took others meanwhile. */
+  /** Longest pause of an item that fails while others are taken. */
+  longestItemPauseMs: number;
+  /** An item is given up after so many failures over so long a time, if the endpoint took others meanwhile. */
   failuresPerItem: number;
+  failingPerItemMs: number;
 }
 
 const DEFAULT_LIMITS: ShipperLimits = {
@@ -36,7 +39,10 @@ const DEFAULT_LIMITS: ShipperLimits = {
   timeoutMs: 30_000,
   firstPauseMs: 500,
   longestPauseMs: 30_000,
+  longestItemPauseMs: 60_000,
   failuresPerItem: 8,
+  // An endpoint that is short of room refuses at random, for minutes: that says nothing of the item.
+  failingPerItemMs: 3_600_000,
 };
 
 /** Failures in a row after which an unreachable endpoint is told about. */
@@ -105,7 +111,7 @@ class PayloadShipper implements Shipper {
       return;
     }
     this.#unsent.set(item.key, nowMs());
-    this.#waiting.add({ item, failures: 0, acceptedAtFirstFailure: 0 });
+    this.#waiting.add(newItem(item));
     this.#pump(item, snapshotJsonNow);
   }
 
@@ -122,6 +128,7 @@ class PayloadShipper implements Shipper {
       this.#flushes.add(done);
       this.#flushFailures = 0;
       this.#pacing.tryNow();
+      this.#waiting.hurry();
       this.#pump();
     });
   }
@@ -144,16 +151,19 @@ class PayloadShipper implements Shipper {
     cancelTimer(this.#timer);
     this.#timer = undefined;
     for (;;) {
-      const next = this.#waiting.peek();
-      if (!next || this.#sending >= this.#pacing.concurrency) return;
-      const waitMs = this.#pacing.waitMs();
-      if (waitMs > 0) {
+      if (this.#sending >= this.#pacing.concurrency) return;
+      const now = nowMs();
+      const next = this.#waiting.peek(now);
+      const dueMs = this.#waiting.dueMs();
+      if (!next && dueMs === undefined) return;
+      const waitMs = Math.max(this.#pacing.waitMs(), next ? 0 : (dueMs ?? now) - now);
+      if (!next || waitMs > 0) {
         this.#timer = afterMs(waitMs, () => this.#pump()).unref();
         return;
       }
       const { sizeBytes } = next.item;
       if (this.#sending > 0 && this.#bytesInFlight + sizeBytes > this.#limits.bytesInFlight) return;
-      this.#waiting.take();
+      this.#waiting.take(now);
       this.#sending++;
       this.#bytesInFlight += sizeBytes;
       const readNow = next.item === fresh ? snapshotJsonNow : undefined;
@@ -244,13 +254,28 @@ class PayloadShipper implements Shipper {
         `the payload endpoint can't be reached (${outcome.reason}); recordings stay on this machine until it can`,
       );
     }
-    if (waiting.failures === 0) waiting.acceptedAtFirstFailure = this.#shipped;
+    this.#failedAgain(waiting, outcome.reason);
+  }
+
+  /** Oldest first, as long as nobody else fares better: an item that fails while others are taken has to stand aside. */
+  #failedAgain(waiting: WaitingItem, reason: string): void {
+    const now = nowMs();
+    if (waiting.failures === 0) {
+      waiting.acceptedAtFirstFailure = this.#shipped;
+      waiting.failingSinceMs = now;
+    }
     waiting.failures++;
-    const othersWereTaken = this.#shipped > waiting.acceptedAtFirstFailure;
-    if (othersWereTaken && waiting.failures >= this.#limits.failuresPerItem) {
-      this.#unsent.delete(waiting.item.key);
-      this.#giveUp('payload_failing', `a recording could not be sent (${outcome.reason}); it stays on this machine`);
-      return;
+    waiting.notBeforeMs = 0;
+    const { firstPauseMs, longestItemPauseMs, failuresPerItem, failingPerItemMs } = this.#limits;
+    if (this.#shipped > waiting.acceptedAtFirstFailure) {
+      if (waiting.failures >= failuresPerItem && now - waiting.failingSinceMs >= failingPerItemMs) {
+        this.#unsent.delete(waiting.item.key);
+        this.#giveUp('payload_failing', `a recording could not be sent (${reason}); it stays on this machine`);
+        return;
+      }
+      if (waiting.failures >= FAILURES_BEFORE_YIELDING) {
+        waiting.notBeforeMs = now + Math.min(longestItemPauseMs, firstPauseMs * 2 ** Math.min(waiting.failures, 20));
+      }
     }
     this.#waiting.putBack(waiting);
   }

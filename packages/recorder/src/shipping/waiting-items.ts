@@ -1,4 +1,7 @@
-/** The payloads that wait to be sent, oldest first, except that one which keeps failing never blocks the others. */
+/**
+ * The payloads that wait to be sent, oldest first, except that one which keeps failing never blocks the others: once others were
+ * taken while it was not, it has pauses of its own.
+ */
 import type { ShipItem } from '../shipper.ts';
 
 /** An item and what happened to it so far. */
@@ -6,26 +9,39 @@ export interface WaitingItem {
   readonly item: ShipItem;
   /** Tries that failed for a reason which may lie with the endpoint. */
   failures: number;
+  /** When it first failed. */
+  failingSinceMs: number;
   /** Payloads that the endpoint had taken when this one first failed. */
   acceptedAtFirstFailure: number;
+  /** Not to be tried before; 0 for an item that has no pause of its own. */
+  notBeforeMs: number;
   /** Parts that were acknowledged, of the payload with this digest. */
   acknowledged?: { payloadSha256: string; parts: Set<number> };
 }
 
+/** An item that has not been tried. */
+export function newItem(item: ShipItem): WaitingItem {
+  return { item, failures: 0, failingSinceMs: 0, acceptedAtFirstFailure: 0, notBeforeMs: 0 };
+}
+
 /** Failures after which an item stands behind the others. */
-const FAILURES_BEFORE_YIELDING = 3;
+export const FAILURES_BEFORE_YIELDING = 3;
 
 /** The queue. */
 export interface WaitingItems {
   readonly size: number;
   add(waiting: WaitingItem): void;
-  /** Puts a failed item back: in front, or behind all others when it failed often. */
+  /** Puts a failed item back: in front, behind all others when it failed often, or aside until its own pause is over. */
   putBack(waiting: WaitingItem): void;
-  /** The item that is next, left in place. */
-  peek(): WaitingItem | undefined;
-  take(): WaitingItem | undefined;
+  /** The item that is next, left in place; undefined when none is or all have pauses of their own. */
+  peek(nowMs: number): WaitingItem | undefined;
+  take(nowMs: number): WaitingItem | undefined;
+  /** When the first of those with pauses of their own is due; undefined when there is none. */
+  dueMs(): number | undefined;
   /** The endpoint works again: items that had been moved behind get their turn, oldest first. */
   recovered(): void;
+  /** Ends the items' own pauses. */
+  hurry(): void;
 }
 
 /** An empty queue. */
@@ -33,20 +49,34 @@ export function createWaitingItems(): WaitingItems {
   const front: WaitingItem[] = [];
   const fresh: WaitingItem[] = [];
   const behind: WaitingItem[] = [];
-  const next = (): WaitingItem[] => (front.length > 0 ? front : fresh.length > 0 ? fresh : behind);
+  /** In the order in which they are due. */
+  const aside: WaitingItem[] = [];
+  const next = (nowMs: number): WaitingItem[] => {
+    const [due] = aside;
+    if (front.length > 0) return front;
+    if (due !== undefined && due.notBeforeMs <= nowMs) return aside;
+    return fresh.length > 0 ? fresh : behind;
+  };
   return {
     get size() {
-      return front.length + fresh.length + behind.length;
+      return front.length + fresh.length + behind.length + aside.length;
     },
     add: (waiting) => void fresh.push(waiting),
     putBack(waiting) {
-      if (waiting.failures > 0 && waiting.failures % FAILURES_BEFORE_YIELDING === 0) behind.push(waiting);
+      if (waiting.notBeforeMs > 0) {
+        const after = aside.findLastIndex((other) => other.notBeforeMs <= waiting.notBeforeMs);
+        aside.splice(after + 1, 0, waiting);
+      } else if (waiting.failures > 0 && waiting.failures % FAILURES_BEFORE_YIELDING === 0) behind.push(waiting);
       else front.push(waiting);
     },
-    peek: () => next()[0],
-    take: () => next().shift(),
+    peek: (nowMs) => next(nowMs)[0],
+    take: (nowMs) => next(nowMs).shift(),
+    dueMs: () => aside[0]?.notBeforeMs,
     recovered() {
       if (behind.length > 0) front.push(...behind.splice(0));
+    },
+    hurry() {
+      for (const waiting of aside) waiting.notBeforeMs = 0;
     },
   };
 }
