@@ -217,7 +217,7 @@ it('does not let a payload that always fails block the others, and gives it up',
 });
 
 it('gives up nothing of what an endpoint that is short of room takes bit by bit', async () => {
-  const { receiver, shipper, acknowledged } = await setUp(({ number }) => ({ status: number % 10 === 0 ? 200 : 503 }), {
+  const { shipper, acknowledged } = await setUp(({ number }) => ({ status: number % 10 === 0 ? 200 : 503 }), {
     firstPauseMs: 1,
     longestPauseMs: 2,
     longestItemPauseMs: 20,
