@@ -45,7 +45,7 @@ export async function handleExport(
 ): Promise<Answer> {
   const booking = new Booking(host.requests);
   try {
-    const body = await readBody(request, booking, host.requestMaxBytes);
+    const body = await readBody(request, booking, maxBytesOf(encoding, host));
     if (encoding === 'json' && !booking.tryTake(body.length * JSON_FACTOR)) return unavailable(encoding, 'busy', 1);
     host.metrics.requestBytes(body.length);
     return await keepAll(decode(body, encoding), encoding, host);
@@ -54,6 +54,12 @@ export async function handleExport(
   } finally {
     booking.close();
   }
+}
+
+/** Bytes that a request may have; of JSON only as much as fits with all that it becomes. */
+export function maxBytesOf(encoding: OtlpEncoding, { requests, requestMaxBytes }: ExportHost): number {
+  if (encoding === 'protobuf') return requestMaxBytes;
+  return Math.min(requestMaxBytes, Math.floor(requests.capacityBytes / (1 + JSON_FACTOR)));
 }
 
 /** A request that is no OTLP. */

@@ -65,6 +65,17 @@ describe('a request that is too much', () => {
     expect(await isIdle(running)).toBe(true);
   });
 
+  it('is answered 413, not 503, when it would not fit even alone: later it would fit as little', async () => {
+    // 10 MiB for requests: half of it for what has to be joined, a quarter for JSON.
+    const running = await bench({ limits: { memoryBytes: 32 * MIB } });
+    const packed = gzipSync(Buffer.alloc(6 * MIB));
+    expect((await running.post(packed, { 'content-encoding': 'gzip' })).status).toBe(413);
+    const json = Buffer.from(`{"a":"${'b'.repeat(3 * MIB)}"}`);
+    expect((await running.post(json, { 'content-type': 'application/json' })).status).toBe(413);
+    expect((await running.post(Buffer.alloc(6 * MIB))).status).toBe(400);
+    expect(await isIdle(running)).toBe(true);
+  });
+
   it('is answered 503 at once while others fill the memory, and taken when they are done', async () => {
     // 10 MiB for requests.
     const running = await bench({ limits: { memoryBytes: 32 * MIB } });

@@ -40,6 +40,11 @@ export class Booking {
     this.#account = account;
   }
 
+  /** What it could hold if nobody else held anything. */
+  get capacityBytes(): number {
+    return this.#account.capacityBytes;
+  }
+
   /** Books more; false when it does not fit. */
   tryTake(bytes: number): boolean {
     if (!this.#account.tryTake(bytes)) return false;

@@ -70,8 +70,17 @@ async function* chunksOf(request: IncomingMessage): AsyncGenerator<Buffer, void,
   }
 }
 
-/** Chunks of unknown number in one piece; while they are joined both are held. */
-async function collect(chunks: AsyncIterable<Buffer>, booking: Booking, maxBytes: number): Promise<Buffer> {
+/**
+ * Chunks of unknown number in one piece; while they are joined both are held. What would not fit even if nobody else were
+ * there is too large: later it would fit as little.
+ */
+async function collect(
+  chunks: AsyncIterable<Buffer>,
+  booking: Booking,
+  mostBytes: number,
+  heldBytes = 0,
+): Promise<Buffer> {
+  const maxBytes = Math.min(mostBytes, Math.floor((booking.capacityBytes - heldBytes) / 2));
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const chunk of chunks) {
@@ -89,7 +98,7 @@ async function unpack(sent: Buffer, encoding: 'gzip' | 'deflate', booking: Booki
   const stream = encoding === 'gzip' ? createGunzip() : createInflate();
   stream.end(sent);
   try {
-    return await collect(stream as AsyncIterable<Buffer>, booking, maxBytes);
+    return await collect(stream as AsyncIterable<Buffer>, booking, maxBytes, sent.length);
   } catch (error) {
     if (error instanceof BodyError) throw error;
     throw new BodyError('damaged', `the body is no whole ${encoding}`);

@@ -1,7 +1,7 @@
 /** Paths of the archiver, and who may ask for what. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TokenCheck } from './auth.ts';
-import { type Answer, type ExportHost, handleExport, unavailable } from './export-handler.ts';
+import { type Answer, type ExportHost, handleExport, maxBytesOf, unavailable } from './export-handler.ts';
 import type { ArchiverMetrics } from './metrics.ts';
 import { CONTENT_TYPE, type OtlpEncoding, RPC_CODE, statusBody } from './otlp-answer.ts';
 import { contentEncoding, contentLength } from './request-body.ts';
@@ -96,10 +96,11 @@ function refusal(request: IncomingMessage, encoding: OtlpEncoding | undefined, h
       'accept-encoding': 'gzip, deflate',
     });
   }
-  const { requestMaxBytes, requests } = host.exportHost;
+  const { requests } = host.exportHost;
+  const maxBytes = maxBytesOf(encoding, host.exportHost);
   const said = contentLength(request);
-  if (said !== undefined && said > requestMaxBytes) {
-    return refuse(413, RPC_CODE.resourceExhausted, `the body has more than ${requestMaxBytes} bytes`);
+  if (said !== undefined && said > maxBytes) {
+    return refuse(413, RPC_CODE.resourceExhausted, `the body has more than ${maxBytes} bytes`);
   }
   if (host.state.draining) return { ...unavailable(encoding, 'stopping', 1), closes: true };
   if (requests.usedBytes + (said ?? 0) > requests.capacityBytes) {
