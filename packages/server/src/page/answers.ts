@@ -27,9 +27,7 @@ export type Route =
 const ROUTE =
   /^\/t\/([0-9a-f]{1,32})(?:\/([0-9a-f]{1,16})(?:\/(snapshot\.json|raw\/([0-9]{1,4})\/(request|response)))?)?\/?$/i;
 
-/** A link of Jaeger's: its link patterns know a span's attributes but not its id. The key has it, with its slashes escaped. */
-const KEY_ROUTE = /^\/t\/[0-9a-f]{1,32}\/v1%2F\d{8}%2F([0-9a-f]{32})%2F([0-9a-f]{16})%2F[0-9a-f]{16}$/i;
-
+/** A link of Jaeger's: its link patterns know a span's attributes but not its id. The key has it. */
 const KEYED = /^\/t\/[0-9a-f]{1,32}\/+(v1\/.{1,200})$/i;
 
 /** Parses the path of a request. Some trace UIs strip leading zeros of ids. */
@@ -42,8 +40,6 @@ export function routeOf(encodedPath: string): Route {
     const { date, traceId, spanId, digest16 } = parts;
     return { kind: 'call', traceId, spanId, key: `v1/${date}/${traceId}/${spanId}/${digest16}` };
   }
-  const [, keyTrace, keySpan] = KEY_ROUTE.exec(path) ?? [];
-  if (keyTrace && keySpan) return { kind: 'call', traceId: keyTrace.toLowerCase(), spanId: keySpan.toLowerCase() };
   const m = ROUTE.exec(path);
   if (!m) return { kind: 'unknown' };
   const traceId = (m[1] ?? '').toLowerCase().padStart(32, '0');
