@@ -1,6 +1,7 @@
 /**
  * The pipeline lane: real collector, Jaeger, SeaweedFS and Prometheus. `npm run test:pipeline [-- FILE...]` runs the tests,
- * `npm run drill:pipeline [-- NAME...]` (`--drills` here) the long drills. The servers have to be there; CI makes them itself.
+ * `npm run drill:pipeline [-- NAME... [--quick]]` (`--drills` here) the long drills. The servers have to be there; CI makes them
+ * itself.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -8,12 +9,13 @@ import { fileURLToPath } from 'node:url';
 import { serverBinary, serverNames } from '../../servers/build.mjs';
 
 const inRepository = (path) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
-const args = process.argv.slice(2).filter((arg) => arg !== '--drills');
+const args = process.argv.slice(2).filter((arg) => arg !== '--drills' && arg !== '--quick');
 const drills = process.argv.includes('--drills');
 
 function node(script, ...rest) {
   return new Promise((resolve) => {
-    const env = drills ? { ...process.env, PIPELINE_DRILLS: '1' } : process.env;
+    const quick = process.argv.includes('--quick') ? { PIPELINE_QUICK: '1' } : {};
+    const env = drills ? { ...process.env, PIPELINE_DRILLS: '1', ...quick } : process.env;
     const child = spawn(process.execPath, [inRepository(script), ...rest], {
       env,
       stdio: ['ignore', 'inherit', 'inherit'],

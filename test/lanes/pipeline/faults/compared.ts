@@ -36,9 +36,11 @@ async function promised<T>(
   }
 }
 
-/** Keys that the recordings promise. */
-export const promisedKeys = (recordings: string): Promise<string[]> =>
-  promised(recordings, async (entries) => entries.map(({ key }) => key));
+/** Keys that the recordings promise, of calls that began since then. */
+export const promisedKeys = (recordings: string, sinceMs = 0): Promise<string[]> =>
+  promised(recordings, async (entries) =>
+    entries.filter(({ time }) => Number(BigInt(time.startUnixNano) / 1_000_000n) >= sinceMs).map(({ key }) => key),
+  );
 
 /** Names of a store's objects by key. */
 export async function objectsByKey(bucket: ObjectBucket): Promise<Map<string, string[]>> {

@@ -24,7 +24,7 @@ const metadataQueue = sign(
   /^collector otelcol_exporter_queue_size.*otlp_http\/jaeger/,
   2_000,
 );
-const pending = sign('orangebox_recorder_pending', /^programs orangebox_recorder_pending/, 10);
+const pending = sign('orangebox_recorder_pending', /^programs orangebox_recorder_pending/, 5);
 const oldestAge = (seconds: number): Sign =>
   sign('orangebox_recorder_oldest_unsent_age_seconds', /^programs orangebox_recorder_oldest_unsent_age/, seconds);
 const gone = (page: 'collector' | 'archiver'): Sign => sign(`up{job="${page}"} == 0`, page);
@@ -102,7 +102,7 @@ export const FAULTS: readonly Fault[] = [
       await jaeger.restart();
     },
     signs: () => [metadataQueue],
-    jaegerForgets: true,
+    forgetsSpans: true,
   },
   {
     name: 'payload-side-down',
@@ -163,8 +163,12 @@ export const FAULTS: readonly Fault[] = [
   ]),
   {
     name: 'full',
-    title: 'a full queue (queue.yaml: 10 MiB; collector.yaml: 10 MiB of the archiver), store slow then down',
-    load: { promptBytes: 200_000, perSecond: 10, largeEvery: 0 },
+    title: 'no room: queue.yaml with a queue of 10 MiB, collector.yaml before an archiver of 32 MiB, while S3 is slow',
+    load: (config) =>
+      config === 'queue'
+        ? { promptBytes: 200_000, perSecond: 10, largeEvery: 0 }
+        : // Two parts of 8 MiB are more than it takes at once.
+          { perSecond: 2, largeEvery: 2 },
     options: (config) =>
       config === 'queue'
         ? { collectorEnv: { ORANGEBOX_QUEUE_BYTES: String(10 * 2 ** 20) } }
@@ -172,8 +176,6 @@ export const FAULTS: readonly Fault[] = [
     async happen({ s3, seconds }) {
       s3.fault = { kind: 'slow', ms: 2000 };
       await seconds(60);
-      s3.fault = failing;
-      await seconds(20);
       s3.fault = { kind: 'none' };
     },
     signs: (config) => [
@@ -185,7 +187,13 @@ export const FAULTS: readonly Fault[] = [
               /^collector otelcol_exporter_enqueue_failed_spans.*otlp_http\/archiver/,
             ),
           ]
-        : []),
+        : [
+            sign(
+              'orangebox_archiver_requests_total{status="503"}',
+              /^archiver orangebox_archiver_requests_total\{status=503\}/,
+            ),
+            sign('orangebox_archiver_in_flight_bytes', /^archiver orangebox_archiver_in_flight_bytes/, 2 ** 20),
+          ]),
       refusedPayloads,
       pending,
     ],

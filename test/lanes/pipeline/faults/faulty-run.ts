@@ -26,14 +26,14 @@ export interface FaultScene {
 export interface Fault {
   name: string;
   title: string;
-  load?: Partial<Load>;
+  load?(config: FaultConfig): Partial<Load>;
   options?(config: FaultConfig): PipelineOptions;
   /** Makes the fault and ends it. */
   happen(scene: FaultScene): Promise<void>;
+  /** Jaeger dies, with the spans in its memory: only those of later calls are looked for. */
+  forgetsSpans?: boolean;
   /** What an operator must see while it lasts or just after: names for people, and whether it was seen. */
   signs(config: FaultConfig): readonly Sign[];
-  /** Spans that were in Jaeger's memory go with it. */
-  jaegerForgets?: boolean;
 }
 
 /** A sign of a fault. */
@@ -59,12 +59,15 @@ export interface FaultResult {
   signs: { metric: string; value: number; seen: boolean }[];
   /** Everything that moved in the fault and not before, for whoever looks for more. */
   news: string[];
+  /** Calls whose span is in Jaeger. */
   metadata: { promised: number; inJaeger: number };
 }
 
 const LOAD: Load = { perSecond: 20, promptBytes: 3000, largeEvery: 150, largeBytes: 12 * 2 ** 20 };
 /** Longest wait for the last payload. */
 const DRAIN_MS = 600_000;
+/** Longest wait for the last span. */
+const SPANS_MS = 25_000;
 
 /** Runs a fault. */
 export async function runFault(fault: Fault, config: FaultConfig, quick = false): Promise<FaultResult> {
@@ -75,7 +78,7 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
     archiverEnv: { ...own.archiverEnv, AWS_ENDPOINT_URL_S3: s3.url },
   });
   s3.target = servers.weed?.url ?? '';
-  const program = await startSteadyProgram({ ...LOAD, ...fault.load }, servers.programEnv);
+  const program = await startSteadyProgram({ ...LOAD, ...fault.load?.(config) }, servers.programEnv);
   const watch = watchMetrics({
     collector: servers.collector.telemetryUrl,
     programs: servers.collector.metricsUrl,
@@ -103,7 +106,6 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
     const { code, stderr } = await program.end();
     const payloads = await compareStore(servers, program.recordings);
     await watch.stop();
-    const keys = (await promisedKeys(program.recordings)).length;
     return {
       name: fault.name,
       title: fault.title,
@@ -118,7 +120,7 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
         return { metric, value, seen: value > above };
       }),
       news: watch.news('fault', 'before'),
-      metadata: { promised: keys, inJaeger: (await keysInJaeger(servers)).size },
+      metadata: await spansOf(servers, await promisedKeys(program.recordings, fault.forgetsSpans ? faultMs + 1000 : 0)),
     };
   } finally {
     await watch.stop().catch(() => undefined);
@@ -141,6 +143,17 @@ async function untilStored(servers: Pipeline, recordings: string): Promise<numbe
     }
   } finally {
     await bucket.close();
+  }
+}
+
+/** Looks for the spans of calls until all are there, or for as long as the collector's longest pause and some more. */
+async function spansOf(servers: Pipeline, keys: readonly string[]): Promise<FaultResult['metadata']> {
+  const deadline = Date.now() + SPANS_MS;
+  for (;;) {
+    const found = await keysInJaeger(servers);
+    const inJaeger = keys.filter((key) => found.has(key)).length;
+    if (inJaeger === keys.length || Date.now() > deadline) return { promised: keys.length, inJaeger };
+    await wait(2000);
   }
 }
 
