@@ -1,4 +1,4 @@
-/** `orangebox doctor` against a real Jaeger, a real bucket and real collectors, one of them wrong on purpose. */
+/** `orangebox doctor` and `orangebox open` against a real Jaeger, a real bucket and real collectors, one of them wrong on purpose. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import {
   sha256,
 } from '@orangebox/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CLI, cleanEnv } from '../../cli/spawn.ts';
+import { CLI, cleanEnv, startCli } from '../../cli/spawn.ts';
 import { startProvider } from '../../fixtures/provider/server.mjs';
 import { finished } from '../../helpers/finished.ts';
 import { inRepository } from '../../helpers/repository.ts';
@@ -221,5 +221,21 @@ describe('doctor --canary', () => {
     const report = JSON.parse((await doctor(['--since', '10m', '--json'])).stdout) as AuditReport;
     expect(report.canaries).toBeGreaterThan(0);
     expect(report.findings.filter((finding) => finding.serviceName === 'orangebox-canary')).toEqual([]);
+  });
+});
+
+describe('open', () => {
+  it('shows the call behind a link as the trace UIs make it, from the bucket and Jaeger alone', async () => {
+    const [call] = await record(1);
+    const { traceId, spanId } = (call as RecordedCall).snapshot.trace;
+    const running = startCli(['open', '--port', '0', '--no-browser'], { cwd: newDirectory(), env: servers.cliEnv });
+    await running.said('\n');
+    const url = running.stdout().trim();
+    for (const name of [spanId, call?.entry.key as string]) {
+      const page = async (): Promise<string> => (await fetch(`${url}/t/${traceId}/${name}`)).text();
+      await expect.poll(page, { timeout: 30_000 }).toContain('Question number 0');
+    }
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 0 });
   });
 });

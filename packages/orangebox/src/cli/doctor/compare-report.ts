@@ -64,8 +64,16 @@ export function writeComparison(terminal: Terminal, report: AuditReport, words: 
   );
   const { promised, stored, objects } = report;
   const how = report.verified ? 'there and verified' : 'there (not opened: --quick)';
-  terminal.line(`${c.green('✓')} ${plural(promised, 'key')} promised, ${stored} ${how} (${percent(stored, promised)})`);
+  terminal.line(
+    `${promised > 0 ? c.green('✓') : ' '} ${plural(promised, 'key')} promised, ${stored} ${how} (${percent(stored, promised)})`,
+  );
   terminal.line(`  ${plural(objects, 'object')} of this time in the store`);
+  if (promised === 0 && objects === 0) {
+    terminal.line(`${c.yellow('!')} nothing was compared: no span with a key and no object in this time`);
+    terminal.line(
+      `    ${c.cyan('is this the trace backend and the store that the programs use, and the right time?')}`,
+    );
+  }
   for (const verdict of AUDIT_VERDICTS) writeVerdict(terminal, report, verdict, words.graceMs);
   writeNotes(terminal, report, words);
 }
