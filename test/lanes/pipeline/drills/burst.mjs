@@ -1,7 +1,11 @@
-/** Calls as fast as they go, some at a time; prints how long each took. Arguments: base URL, calls, at a time, bytes of the prompt. */
+/**
+ * Calls as fast as they go, or with a pause after each, some at a time; prints how long they took. Arguments: base URL, calls, at a
+ * time, bytes of the prompt, milliseconds of pause.
+ */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 
-const [url = '', calls = '1', atOnce = '1', promptBytes = '1000'] = process.argv.slice(2);
+const [url = '', calls = '1', atOnce = '1', promptBytes = '1000', pauseMs = '0'] = process.argv.slice(2);
 const latenciesMs = [];
 let left = Number(calls);
 
@@ -16,6 +20,7 @@ async function worker() {
     });
     await answer.json();
     latenciesMs.push(performance.now() - startMs);
+    if (pauseMs !== '0') await wait(Number(pauseMs));
   }
 }
 

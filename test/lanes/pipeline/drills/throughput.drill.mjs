@@ -65,7 +65,8 @@ it('a program feels nothing of it', async () => {
   try {
     const burst = async (env, preload = true) => {
       const program = await runMeasured(inRepository('test/lanes/pipeline/drills/burst.mjs'), {
-        args: [provider.url, '1000', '1', '2000'],
+        // Servers and program share this machine: a program that never rests would measure how they share it.
+        args: [provider.url, '200', '1', '2000', '30'],
         env: { ORANGEBOX_EXIT_FLUSH_MS: '60000', ...env },
         preload,
       });
@@ -87,7 +88,7 @@ it('a program feels nothing of it', async () => {
     }
     for (const [name, { p50, p95 }] of Object.entries(best))
       figures[name] = `${p50.toFixed(2)} ms (p50), ${p95.toFixed(2)} ms (p95)`;
-    report('1,000 calls, one at a time', figures);
+    report('200 calls, one at a time, 30 ms apart', figures);
     expect(best['recorded, through the pipeline'].p50).toBeLessThan(best['recorded, kept here'].p50 + 2);
   } finally {
     await Promise.all([servers.stop(), provider.close()]);
