@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
 const source = (path: string): string => fileURLToPath(new URL(`./packages/${path}`, import.meta.url));
 
@@ -9,7 +9,7 @@ export const alias: { find: RegExp; replacement: string }[] = [
   { find: /^orangebox$/, replacement: source('orangebox/src/index.ts') },
 ];
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     reporters: ['default'],
     passWithNoTests: false,
@@ -35,3 +35,5 @@ export default defineConfig({
     ],
   },
 });
+
+export default config;

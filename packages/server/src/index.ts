@@ -17,5 +17,11 @@ export {
 } from './config.ts';
 
 // The snapshot page
-export { type LendStore, SNAPSHOT_PAGE_PORT, type SnapshotPage, type SnapshotPageOptions, startSnapshotPage } from './page/serve.ts';
+export {
+  type LendStore,
+  SNAPSHOT_PAGE_PORT,
+  type SnapshotPage,
+  type SnapshotPageOptions,
+  startSnapshotPage,
+} from './page/serve.ts';
 export type { CommandWords } from './page/commands.ts';
