@@ -6,8 +6,9 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-node';
 
 type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0];
 
-/** `ExportResultCode.SUCCESS` of the SDK. */
+/** `ExportResultCode` of the SDK. */
 const SUCCESS = 0;
+const FAILED = 1;
 
 /** Bytes of a request beyond which the next span starts another one. */
 const REQUEST_MAX_BYTES = 8 * 1024 * 1024;
@@ -58,10 +59,19 @@ export class BoundedExporter implements SpanExporter {
   }
 
   #exportOne(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
-    this.#inner.export(spans, (result) => {
+    let isTold = false;
+    const tell = (result: ExportResult): void => {
+      if (isTold) return;
+      isTold = true;
       this.#onExported(spans, result.code === SUCCESS);
       done(result);
-    });
+    };
+    try {
+      this.#inner.export(spans, tell);
+    } catch (error) {
+      // Where several requests follow one another nobody else would catch it, and an unhandled rejection ends the program.
+      tell({ code: FAILED, error: error instanceof Error ? error : new Error(String(error)) });
+    }
   }
 }
 

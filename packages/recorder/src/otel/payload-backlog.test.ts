@@ -90,3 +90,19 @@ it('cuts a batch by its bytes, sends one request at a time, and tells the worst 
   ]);
   expect(result.code).toBe(1);
 });
+
+it('takes an exporter that throws for one that failed, in one request and in several', async () => {
+  const told: boolean[] = [];
+  const throwing = {
+    export: () => {
+      throw new Error('cannot be serialized');
+    },
+  } as unknown as SpanExporter;
+  const exporter = new BoundedExporter(throwing, (_spans, isAccepted) => void told.push(isAccepted), 1000);
+  const results: (number | undefined)[] = [];
+  const spans = ['a', 'b'].map((key) => exported(finished(key, 900)));
+  for (const batch of [spans.slice(0, 1), spans, spans])
+    results.push(await new Promise((resolve) => exporter.export(batch, ({ code }) => resolve(code))));
+  expect(results).toEqual([1, 1, 1]);
+  expect(told).toEqual([false, false, false, false, false]);
+});
