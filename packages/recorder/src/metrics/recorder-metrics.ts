@@ -20,7 +20,7 @@ export interface MetricsHost {
   reporter: Pick<Reporter, 'warn' | 'count'>;
   health(): RecorderHealth;
   /** Replaced in tests. */
-  load?: (config: RecorderConfig) => Promise<PrivateMeter>;
+  load?: (config: RecorderConfig, onFault: (error: unknown) => void) => Promise<PrivateMeter>;
 }
 
 /** Measurements that may wait for the SDK. */
@@ -103,8 +103,11 @@ export class RecorderMetrics {
   }
 
   #load(): Promise<void> {
+    const { config, reporter, load = loadSdkMeter } = this.#host;
+    const onFault = (error: unknown): void =>
+      reporter.warn('metrics_export', `metrics can't be exported: ${messageOf(error)}`);
     // The SDK's timers and requests inherit the mark from here.
-    this.#loading ??= hidden(() => (this.#host.load ?? loadSdkMeter)(this.#host.config)).then(
+    this.#loading ??= hidden(() => load(config, onFault)).then(
       (meter) => {
         this.#private = meter;
         this.#guard(() => {
@@ -115,7 +118,7 @@ export class RecorderMetrics {
       (error: unknown) => {
         this.#hasFailed = true;
         this.#waiting = [];
-        this.#host.reporter.warn('metrics_load', `metrics can't be sent: ${messageOf(error)}`);
+        reporter.warn('metrics_load', `metrics can't be sent: ${messageOf(error)}`);
       },
     );
     return this.#loading;
@@ -152,7 +155,7 @@ export class RecorderMetrics {
   }
 }
 
-async function loadSdkMeter(config: RecorderConfig): Promise<PrivateMeter> {
+async function loadSdkMeter(config: RecorderConfig, onFault: (error: unknown) => void): Promise<PrivateMeter> {
   const { createSdkMeter } = await import('../otel/sdk-meter-provider.ts');
-  return createSdkMeter(config);
+  return createSdkMeter(config, onFault);
 }

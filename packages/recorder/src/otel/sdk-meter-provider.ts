@@ -33,10 +33,11 @@ class IntervalReader extends MetricReader {
   readonly #create: CreateExporter;
   readonly #exporter: PushMetricExporter;
   readonly #intervalMs: number;
+  readonly #onFault: (error: unknown) => void;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(create: CreateExporter, intervalMs: number, timeoutMs: number) {
+  constructor(create: CreateExporter, intervalMs: number, timeoutMs: number, onFault: (error: unknown) => void) {
     const exporter = create(Math.min(timeoutMs, MAX_EXPORT_MS));
     super({
       aggregationSelector: (type) => exporter.selectAggregation?.(type) ?? { type: 0 },
@@ -45,6 +46,7 @@ class IntervalReader extends MetricReader {
     this.#create = create;
     this.#exporter = exporter;
     this.#intervalMs = intervalMs;
+    this.#onFault = onFault;
   }
 
   /** One more export, by an exporter that has only the time left. */
@@ -69,10 +71,13 @@ class IntervalReader extends MetricReader {
 
   #schedule(): void {
     this.#timer = afterMs(this.#intervalMs, () => {
-      this.#running = this.#export(this.#exporter).finally(() => {
-        this.#running = undefined;
-        this.#schedule();
-      });
+      // What is thrown here would be nobody's to catch, and an unhandled rejection ends the program.
+      this.#running = this.#export(this.#exporter)
+        .catch(this.#onFault)
+        .finally(() => {
+          this.#running = undefined;
+          this.#schedule();
+        });
     }).unref();
   }
 
@@ -84,8 +89,8 @@ class IntervalReader extends MetricReader {
   }
 }
 
-/** Makes it. The exporter reads its standard `OTEL_*` variables itself. */
-export async function createSdkMeter(config: RecorderConfig): Promise<PrivateMeter> {
+/** Makes it. The exporter reads its standard `OTEL_*` variables itself; `onFault` is told what it throws at an interval. */
+export async function createSdkMeter(config: RecorderConfig, onFault: (error: unknown) => void): Promise<PrivateMeter> {
   const { protocol, intervalMs, timeoutMs } = config.metrics;
   const { OTLPMetricExporter } =
     protocol === 'http/json'
@@ -95,6 +100,7 @@ export async function createSdkMeter(config: RecorderConfig): Promise<PrivateMet
     (timeoutMillis) => new OTLPMetricExporter({ timeoutMillis }),
     intervalMs,
     timeoutMs,
+    onFault,
   );
   const provider = new MeterProvider({
     resource: defaultResource().merge(
