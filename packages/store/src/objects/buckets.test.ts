@@ -66,15 +66,26 @@ describe('opening a bucket', () => {
     expect(openBucket('S3://some-bucket', { env: {} }).location).toBe('s3://some-bucket');
     expect(openBucket('rec', { env: {}, cwd: '/srv' })).toMatchObject({ kind: 'directory', location: '/srv/rec' });
     expect(openBucket('file:///srv/a%20b', { env: {} }).location).toBe('/srv/a b');
+    expect(openBucket('FILE:///srv/a', { env: {} }).location).toBe('/srv/a');
   });
 
   it('refuses what is no bucket, and repeats no credentials', () => {
-    for (const url of ['s3://', 's3://a', 's3://bucket/../x', 's3://bu cket', 's3://bucket/ü', 's3:bucket']) {
+    const bad = ['s3://', 's3://a', 's3://bucket/../x', 's3://bu cket', 's3://bucket/ü', 's3:bucket'];
+    // A directory of such a name would be made at the first write, and recordings be kept where nobody looks.
+    const elsewhere = [
+      'gs://bucket',
+      'https://minio:9000/bucket',
+      'file://host/srv',
+      'file:///srv/%zz',
+      'file:///a%2Fb',
+    ];
+    for (const url of [...bad, ...elsewhere]) {
       expect(() => openBucket(url, { env: {} }), url).toThrow(expect.objectContaining({ code: 'OBX_STORE_URL' }));
     }
     for (const make of [
       () => openBucket('s3://AKIDKEY:hunter2@bucket', { env: {} }),
       () => openBucket('s3://bucket', { env: { AWS_ENDPOINT_URL_S3: 'http://AKIDKEY:hunter2@127.0.0.1:1' } }),
+      () => openBucket('https://AKIDKEY:hunter2@minio:9000/bucket', { env: {} }),
       () => createS3Bucket({ url: 's3://bucket', endpoint: 'ftp://AKIDKEY:hunter2@127.0.0.1' }),
     ]) {
       expect(make).toThrow(expect.objectContaining({ code: 'OBX_STORE_URL' }));

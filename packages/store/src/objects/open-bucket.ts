@@ -1,5 +1,8 @@
 /** From a setting's text to a bucket. */
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { OrangeboxError } from '@orangebox/schema';
+import { printableUrl } from '../printable.ts';
 import type { ObjectBucket } from './bucket.ts';
 import { createDirectoryBucket } from './directory-bucket.ts';
 import { createS3Bucket } from './s3-bucket.ts';
@@ -25,8 +28,25 @@ export function openBucket(text: string, options: OpenBucketOptions): ObjectBuck
     const url = text.replace(/^s3:/i, 's3:');
     return createS3Bucket({ ...s3OptionsOf(options.env), ...options.s3, url });
   }
-  const path = text.startsWith('file://') ? decodeURIComponent(new URL(text).pathname) : text;
-  return createDirectoryBucket(resolve(options.cwd ?? '.', path));
+  return createDirectoryBucket(directoryOf(text, options.cwd));
+}
+
+/**
+ * The directory that a path or a `file:` URL names. What looks like any other URL is no directory: it would be made at
+ * the first write, and recordings be kept where nobody looks for them.
+ *
+ * @throws OrangeboxError `OBX_STORE_URL`.
+ */
+export function directoryOf(text: string, cwd = '.'): string {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return resolve(cwd, text);
+  try {
+    if (/^file:/i.test(text)) return fileURLToPath(text);
+  } catch {
+    // Of another machine, or not decodable.
+  }
+  throw new OrangeboxError('OBX_STORE_URL', `${printableUrl(text)} is no store`, {
+    hint: 'name s3://bucket/prefix (its server in AWS_ENDPOINT_URL_S3) or a directory of this machine',
+  });
 }
 
 /** S3 settings by the names that the AWS tools read. Where credentials are not given here, the SDK looks further. */

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -92,6 +92,9 @@ describe('setting a directory up', () => {
       expect(await initBucket('rec', options)).toMatchObject({ hasChanged: true, location: join(path, 'rec') });
       expect(statSync(join(path, 'rec')).mode & 0o777).toBe(0o700);
       expect(outcomes(await initBucket('rec', options))['lifecycle']).toBe('not_offered');
+      expect(await initBucket(`file://${path}/rec`, options)).toMatchObject({ location: join(path, 'rec') });
+      await expect(initBucket('https://minio:9000/rec', options)).rejects.toMatchObject({ code: 'OBX_STORE_URL' });
+      expect(readdirSync(path)).toEqual(['rec']);
     } finally {
       remove();
     }

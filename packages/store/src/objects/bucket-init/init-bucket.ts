@@ -1,7 +1,6 @@
 /** Sets a bucket up: itself, no public access, encryption, lifecycle, policies. A second run changes nothing. */
-import { resolve } from 'node:path';
 import { createDirectoryBucket } from '../directory-bucket.ts';
-import { type OpenBucketOptions, s3OptionsOf } from '../open-bucket.ts';
+import { directoryOf, type OpenBucketOptions, s3OptionsOf } from '../open-bucket.ts';
 import { checkEndpoint, loadS3, parseS3Url, type S3BucketOptions, type S3Location } from '../s3-client.ts';
 import { s3Failure } from '../s3-errors.ts';
 import { BucketSetup } from './bucket-setup.ts';
@@ -49,7 +48,7 @@ export async function initBucket(text: string, options: BucketInitOptions): Prom
 }
 
 async function initDirectory(text: string, options: BucketInitOptions): Promise<BucketInitReport> {
-  const path = resolve(options.cwd ?? '.', text);
+  const path = directoryOf(text, options.cwd);
   const bucket = createDirectoryBucket(path);
   const isNew = (await bucket.prefixes('')).length === 0;
   if (options.dryRun !== true) await bucket.check();
