@@ -76,6 +76,10 @@ describe('the lifecycle of a bucket', () => {
     const longer = mergeRules(rules, wantedRules({ retentionDays: 60 }, ''));
     expect(longer.hasChanged).toBe(true);
     expect(longer.rules).toHaveLength(4);
+    // Those of another prefix stay, however alike they are.
+    const slash = wantedRules({ retentionDays: 1 }, 'eu/prod/');
+    const hyphen = wantedRules({ retentionDays: 365 }, 'eu-prod/');
+    expect(mergeRules(hyphen, slash).rules).toEqual([...hyphen, ...slash]);
     const foreign = { ...other, Filter: { Prefix: 'v1/' } };
     expect(mergeRules([foreign], wanted).foreign).toEqual(['v1/']);
     expect(mergeRules([foreign], wanted).rules).toContain(foreign);

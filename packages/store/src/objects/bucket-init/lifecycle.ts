@@ -1,6 +1,7 @@
 /** Lifecycle rules by prefix: how long objects stay, and when they move to a cheaper tier. */
 import type { LifecycleRule, TransitionStorageClass } from '@aws-sdk/client-s3';
 import { INDEX_PREFIX, QUARANTINE_PREFIX } from '@orangebox/schema';
+import { sha256 } from '../../hash.ts';
 import { type BucketSetup, isNotOffered } from './bucket-setup.ts';
 import type { BucketInitOutcome } from './init-report.ts';
 
@@ -21,7 +22,7 @@ export function wantedRules(wishes: LifecycleWishes, prefix: string): LifecycleR
     if (days === undefined && !transition) return [];
     return [
       {
-        ID: `orangebox-${prefix}${folder}`.replace(/[^A-Za-z0-9_-]+/g, '-').slice(0, 255),
+        ID: ruleId(prefix, folder),
         Status: 'Enabled',
         Filter: { Prefix: prefix + folder },
         ...(days === undefined ? {} : { Expiration: { Days: days } }),
@@ -38,6 +39,12 @@ export function wantedRules(wishes: LifecycleWishes, prefix: string): LifecycleR
     ...rule(INDEX_PREFIX, retentionDays),
     ...rule(QUARANTINE_PREFIX, quarantineDays),
   ];
+}
+
+/** A rule's name: to be read by people, and another one for every prefix, whatever characters it has. */
+function ruleId(prefix: string, folder: string): string {
+  const readable = `orangebox-${prefix}${folder}`.replace(/[^A-Za-z0-9_-]+/g, '-').slice(0, 200);
+  return prefix === '' ? readable : `${readable}${sha256(prefix).slice(0, 8)}`;
 }
 
 /** What merging the wanted rules into a bucket's comes to. */
@@ -92,7 +99,11 @@ function describeRules(rules: readonly LifecycleRule[]): string {
 export async function setUpLifecycle(setup: BucketSetup, wishes: LifecycleWishes): Promise<void> {
   const { tier, ...withoutTier } = wishes;
   if (wishes.retentionDays === undefined) {
-    setup.say('lifecycle', 'skipped', 'snapshots are kept for ever: no retention was asked for');
+    setup.say(
+      'lifecycle',
+      'skipped',
+      'no retention was asked for: snapshots stay, unless a rule that is there says else',
+    );
   }
   if (tier && (await setUpRules(setup, wantedRules(wishes, setup.prefix), true))) return;
   if (tier) setup.say('tiers', 'not_offered', `the store has no storage class ${tier.storageClass} to move objects to`);
