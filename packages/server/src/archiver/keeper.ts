@@ -23,11 +23,14 @@ export interface KeeperHost {
   looks: Room;
   /** Bytes of an object that may be read to compare it. */
   readMaxBytes: number;
-  /** A snapshot was verified and stored for the first time, or anew. */
+  /**
+   * A snapshot was verified and stands in the store. Also where it stood there before: whoever wrote it may have been killed
+   * before it wrote the row, and a row that comes twice counts once.
+   */
   stored(row: IndexRow): void;
   /** A payload was too large to be verified here. */
   unverified(part: CheckedPart): void;
-  /** One of several parts was stored. */
+  /** One of several parts was stored, or the last of them was there already. */
   partStored(part: CheckedPart): void;
 }
 
@@ -40,7 +43,8 @@ export interface KeeperHost {
 export async function keepPart(part: CheckedPart, host: KeeperHost): Promise<KeptOutcome> {
   if (part.count > 1) {
     const outcome = await writeObject(part, partName(part), host);
-    if (outcome !== 'duplicate') host.partStored(part);
+    // Of a set that is sent again the last one is enough to look at it once more.
+    if (outcome !== 'duplicate' || part.index === part.count - 1) host.partStored(part);
     return outcome;
   }
   const verified = await verifyPayload(part.bytes, part, host.checks);
@@ -49,9 +53,7 @@ export async function keepPart(part: CheckedPart, host: KeeperHost): Promise<Kep
     return writeObject(part, partName(part), host);
   }
   const outcome = await writeObject(part, `${part.key}/${SNAPSHOT_OBJECT_NAME}`, host);
-  if (outcome === 'stored' || outcome === 'repaired') {
-    if (verified.row) host.stored(verified.row);
-  }
+  if (outcome !== 'conflict' && verified.row) host.stored(verified.row);
   return outcome;
 }
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { OrangeboxError } from '@orangebox/schema';
 import { createMemoryBucket, type ObjectBucket, readIndex } from '@orangebox/store';
 import { partRequest } from '../../../../test/helpers/otlp-sender.mjs';
-import { type ArchiverBench, recorded, startBench } from '../testing/archiver-bench.ts';
+import { type ArchiverBench, partsOf, recorded, startBench } from '../testing/archiver-bench.ts';
 import { type ArchiverOptions, startArchiver } from './archiver.ts';
 
 let current: ArchiverBench | undefined;
@@ -131,6 +131,26 @@ describe('other requests', () => {
     const answer = await running.post(new Uint8Array(10), headers);
     expect(answer.status).toBe(415);
   });
+});
+
+it('writes the row of what another one stored and was killed before it wrote the row', async () => {
+  const bucket = createMemoryBucket();
+  const killed = await bench({ bucket, index: false });
+  const [one, several] = [recorded(), recorded(30_000)];
+  const requests = [
+    partRequest(one.key, one.part),
+    ...partsOf(several, 3).map((part) => partRequest(several.key, part)),
+  ];
+  for (const request of requests) expect((await killed.post(request)).status).toBe(200);
+  await killed.archiver.stop();
+  // Nothing was acknowledged in time, so all of it is sent again.
+  const next = await bench({ bucket });
+  for (const request of requests) expect((await next.post(request)).status).toBe(200);
+  await next.archiver.stop();
+  expect(await next.metric('payloads_total{outcome="duplicate"}')).toBe(4);
+  const keys: string[] = [];
+  for await (const { key } of readIndex(bucket, { sinceUnixMs: 0 })) keys.push(key);
+  expect(keys.sort()).toEqual([one.key, several.key].sort());
 });
 
 it('writes index rows of what it stored, once', async () => {
