@@ -162,6 +162,30 @@ export const FAULTS: readonly Fault[] = [
     ...waiting(config),
   ]),
   {
+    name: 'wrong-token',
+    title: 'archiver and collector disagree on the token for 20 s',
+    options: () => ({ token: 'the-token-of-both' }),
+    async happen({ servers: { archiver, weed, store }, s3, seconds }) {
+      const env = { ...weed?.clientEnv, ORANGEBOX_STORE: store, AWS_ENDPOINT_URL_S3: s3.url };
+      await archiver?.restart({ ...env, ORANGEBOX_ARCHIVE_TOKEN: 'another' });
+      await seconds(20);
+      await archiver?.restart({ ...env, ORANGEBOX_ARCHIVE_TOKEN: 'the-token-of-both' });
+    },
+    signs: (config) => [
+      sign(
+        'orangebox_archiver_requests_total{status="401"}',
+        /^archiver orangebox_archiver_requests_total\{status=401\}/,
+      ),
+      sign(
+        'otelcol_exporter_send_failed_spans{exporter="otlp_http/archiver"}',
+        /^collector otelcol_exporter_send_failed_spans.*otlp_http\/archiver/,
+      ),
+      ...(config === 'queue' ? [] : [pending, oldestAge(3)]),
+    ],
+    // The collector takes 401 for an answer that no other try would change, whatever its queue is told.
+    loses: (config) => config === 'queue',
+  },
+  {
     name: 'full',
     title: 'no room: queue.yaml with a queue of 10 MiB, collector.yaml before an archiver of 32 MiB, while S3 is slow',
     load: (config) =>
