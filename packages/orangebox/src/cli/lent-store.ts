@@ -1,5 +1,7 @@
 /** A store for a command that runs for days: what it remembers of faults and files must not outlive them. */
+import type { LendStore } from '@orangebox/server';
 import type { SnapshotStore } from '@orangebox/store';
+import { JoinedStore } from './joined-store.ts';
 
 /** A store that was opened, how often it is in use, and when it was opened. */
 interface Opened {
@@ -60,6 +62,12 @@ export class LentStore {
       throw error;
     }
   }
+}
+
+/** Lends what is opened anew again and again beside a store that was opened once, and stays open. */
+export function lendBeside(own: SnapshotStore | undefined, lent: LentStore): LendStore {
+  return (work) =>
+    lent.lend((store) => work(own === undefined ? store : new JoinedStore([own, store], { keep: null })));
 }
 
 async function retire(opened: Opened): Promise<void> {

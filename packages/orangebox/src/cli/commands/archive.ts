@@ -4,6 +4,7 @@ import { openBucket } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { usage } from '../parse-options.ts';
+import { stopSignal } from '../stop-signal.ts';
 import { VERSION } from '../version.ts';
 import type { ReindexOptions } from './reindex.ts';
 
@@ -40,16 +41,4 @@ export async function archive(context: CommandContext, options: ArchiveOptions):
   await archiver.stop();
   await bucket.close();
   return EXIT.ok;
-}
-
-/** Resolves at the first signal. From then on the next one ends the process as it would have without us. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    const signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
-    const listener = (): void => {
-      for (const signal of signals) process.off(signal, listener);
-      resolve();
-    };
-    for (const signal of signals) process.on(signal, listener);
-  });
 }

@@ -1,11 +1,10 @@
 /** `orangebox open [REF]`: calls as plain pages on loopback, where links in a trace UI point. */
 import { spawn } from 'node:child_process';
-import { SNAPSHOT_PAGE_PORT, startSnapshotPage } from '@orangebox/server';
+import { type LendStore, SNAPSHOT_PAGE_PORT, startSnapshotPage } from '@orangebox/server';
 import type { ResolvedReference, SnapshotStore } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { JoinedStore } from '../joined-store.ts';
-import { LentStore } from '../lent-store.ts';
+import { lendBeside, LentStore } from '../lent-store.ts';
 import { lookUp } from '../look-up.ts';
 import { openStore } from '../open-store.ts';
 import { parseCount } from '../parse-options.ts';
@@ -29,37 +28,46 @@ export async function open(
   reference: string | undefined,
   options: OpenOptions,
 ): Promise<number> {
-  const { terminal } = context;
   const port = options.port === undefined ? SNAPSHOT_PAGE_PORT : parseCount(options.port, '--port', 0, 65535);
   const opened = async (): Promise<SnapshotStore> => (await openStore(context, { orEmpty: true })).store;
   const first = await opened();
   const resolved = reference === undefined ? undefined : await lookUp(context, reference, first);
   // A file or a pasted address has a store of its own; links to everything else work all the same.
   const own = resolved === undefined || resolved.store === first ? undefined : resolved.store;
-  const lent = new LentStore(async () => {
-    const store = await opened();
-    return own === undefined ? store : new JoinedStore([own, store], { keep: null });
-  }, STORE_MAX_AGE_MS);
+  const lent = new LentStore(opened, STORE_MAX_AGE_MS);
   // What it has of its own may read from the first one.
   if (own === undefined) await first.close();
+  try {
+    await serve(context, port, lendBeside(own, lent), resolved === undefined ? '' : pathOf(resolved), options);
+  } finally {
+    await lent.close();
+    if (own !== undefined) for (const store of [own, first]) await store.close();
+  }
+  return EXIT.ok;
+}
+
+async function serve(
+  { terminal, ...context }: CommandContext,
+  port: number,
+  store: LendStore,
+  path: string,
+  { browser }: OpenOptions,
+): Promise<void> {
   const page = await startSnapshotPage({
-    store: (work) => lent.lend(work),
+    store,
     port,
     words: { command: terminal.commandName, options: placeFlags(context) },
     onFault: (error) => terminal.note(escapeLine(`fault: ${error instanceof Error ? error.message : String(error)}`)),
   });
   // Who reads the address may end it at once.
   const ended = stopSignal();
-  const url = resolved === undefined ? page.url : `${page.url}${pathOf(resolved)}`;
+  const url = page.url + path;
   terminal.line(url);
   if (terminal.errorInteractive)
     terminal.note('pages of recorded calls, on this machine only; Ctrl-C ends it. Links in a trace UI work meanwhile.');
-  if (terminal.interactive && options.browser !== false) openBrowser(url);
+  if (terminal.interactive && browser !== false) openBrowser(url);
   await ended;
   await page.stop();
-  await lent.close();
-  if (own !== undefined) await first.close();
-  return EXIT.ok;
 }
 
 /** The page of what a reference names: a call, or the trace of its first one. */
@@ -71,7 +79,7 @@ function pathOf({ entries }: ResolvedReference): string {
 }
 
 /** The flags that said where to read from, for the commands that the page names. Credentials in addresses are left out. */
-function placeFlags({ places, dir }: CommandContext): string {
+function placeFlags({ places, dir }: Pick<CommandContext, 'places' | 'dir'>): string {
   const given: [flag: string, value: string | undefined][] = [
     ['--dir', dir],
     ['--context', places.context],
