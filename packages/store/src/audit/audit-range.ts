@@ -1,4 +1,5 @@
 /** Which times belong to a comparison. */
+import { unixMs } from '../filter.ts';
 
 /** Spans are searched this much around the range: clocks differ, and a trace begins before its calls. */
 export const AUDIT_MARGIN_MS: number = 15 * 60_000;
@@ -19,13 +20,13 @@ export class AuditRange {
 
   /** Whether a call of this start is compared. */
   has(startUnixNano: string): boolean {
-    const ms = Number(startUnixNano) / 1e6;
+    const ms = unixMs(startUnixNano);
     return ms >= this.sinceUnixMs && ms < this.untilUnixMs;
   }
 
   /** Whether what ended then may still be on its way. */
   isRecent(endUnixNano: string): boolean {
-    return Number(endUnixNano) / 1e6 > this.#recentFromUnixMs;
+    return unixMs(endUnixNano) > this.#recentFromUnixMs;
   }
 
   /** Objects come a little after their calls, and by the clock of the store. */
