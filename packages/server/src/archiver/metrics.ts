@@ -26,6 +26,8 @@ export interface ArchiverMetrics {
   quarantined(reason: FaultReason): void;
   rejected(reason: FaultReason): void;
   ignoredSpans(count: number): void;
+  /** A request without a token that counts. */
+  unauthorized(): void;
   assembled(outcome: AssemblyOutcome): void;
   /** Seconds of one request to the store. */
   storeSeconds(operation: 'write' | 'read' | 'list', seconds: number): void;
@@ -58,6 +60,7 @@ export function createMetrics(version: string, sources: MetricSources): Archiver
   const quarantined = counter('quarantined_total', 'Payload events put into quarantine by reason', ['reason']);
   const rejected = counter('rejected_total', 'Payload events that were kept nowhere by reason', ['reason']);
   const unverified = counter('unverified_total', 'Payloads too large to be verified here, stored as one part');
+  const unauthorized = counter('unauthorized_total', 'Requests to /v1/traces without a token that counts');
   const ignored = counter('ignored_spans_total', 'Spans without a payload');
   const assemblies = counter('assemblies_total', 'Complete sets of parts by outcome', ['outcome']);
   const storeErrors = counter('store_errors_total', 'Failed requests to the store by code', ['code']);
@@ -115,6 +118,7 @@ export function createMetrics(version: string, sources: MetricSources): Archiver
       payloads.inc({ outcome: 'rejected' });
       rejected.inc({ reason });
     },
+    unauthorized: () => unauthorized.inc(),
     ignoredSpans: (count) => ignored.inc(count),
     assembled: (outcome) => assemblies.inc({ outcome }),
     storeSeconds: (operation, seconds) => storeSeconds.observe({ operation }, seconds),

@@ -6,6 +6,12 @@ import type { ArchiverMetrics } from './metrics.ts';
 import { CONTENT_TYPE, type OtlpEncoding, RPC_CODE, statusBody } from './otlp-answer.ts';
 import { contentEncoding, contentLength } from './request-body.ts';
 
+/**
+ * A sender that has promised to keep its payloads says `queue` here and is told 503 where others are told 401: the collector's
+ * queue drops what is answered 401, and a token that is being renewed must lose nothing.
+ */
+const SENDER_HEADER = 'orangebox-sender';
+
 /** What the routes work with. */
 export interface RoutesHost {
   exportHost: ExportHost;
@@ -85,7 +91,11 @@ function refusal(request: IncomingMessage, encoding: OtlpEncoding | undefined, h
   });
   if (request.method !== 'POST') return refuse(405, RPC_CODE.unimplemented, 'POST only', { allow: 'POST' });
   if (!host.isAllowed(request)) {
-    return refuse(401, RPC_CODE.unauthenticated, 'a bearer token is needed', { 'www-authenticate': 'Bearer' });
+    const message = 'a bearer token is needed';
+    host.metrics.unauthorized();
+    if (request.headers[SENDER_HEADER] === 'queue')
+      return { ...unavailable(encoding ?? 'json', message, 5), closes: true };
+    return refuse(401, RPC_CODE.unauthenticated, message, { 'www-authenticate': 'Bearer' });
   }
   if (encoding === undefined) {
     const accept = { 'accept-post': 'application/x-protobuf, application/json' };

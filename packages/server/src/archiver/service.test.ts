@@ -85,6 +85,18 @@ describe('tokens', () => {
     expect((await get(running, '/readyz')).status).toBe(200);
   });
 
+  it('are no reason for a queue to drop what it has: it is told to come again', async () => {
+    const running = await bench({ tokens: ['the-new-one'] });
+    const { key, part } = recorded();
+    const sender = { 'orangebox-sender': 'queue' };
+    const refused = await running.post(partRequest(key, part), { ...sender, authorization: 'Bearer the-old-one' });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await running.names()).toEqual([]);
+    expect(await (await get(running, '/metrics')).text()).toContain('orangebox_archiver_unauthorized_total 1');
+    const taken = await running.post(partRequest(key, part), { ...sender, authorization: 'Bearer the-new-one' });
+    expect(taken.status).toBe(200);
+  });
+
   it('may be left out for metrics where that is said', async () => {
     const running = await bench({ host: '127.1', tokens: ['secret-token'], metricsPublic: true });
     expect((await get(running, '/metrics')).status).toBe(200);

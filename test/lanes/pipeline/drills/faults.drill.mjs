@@ -21,7 +21,7 @@ describe.each(['collector', 'queue'])('%s.yaml', (config) => {
     }
     expect(result.payloads).toMatchObject({ different: [], strange: 0 });
     expect(result.payloads.promised).toBe(result.program.calls);
-    if (!fault.loses?.(config)) expect(result.payloads.missing).toEqual([]);
+    expect(result.payloads.missing).toEqual([]);
     // What a killed collector had in memory is gone: spans, but for those of which the store tells.
     if (fault.name !== 'collector-killed') expect(result.metadata.inJaeger).toBe(result.metadata.promised);
     expect(result.outcomes).toMatchObject({ conflict: 0, quarantined: 0, rejected: 0 });

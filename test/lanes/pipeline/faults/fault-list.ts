@@ -172,18 +172,9 @@ export const FAULTS: readonly Fault[] = [
       await archiver?.restart({ ...env, ORANGEBOX_ARCHIVE_TOKEN: 'the-token-of-both' });
     },
     signs: (config) => [
-      sign(
-        'orangebox_archiver_requests_total{status="401"}',
-        /^archiver orangebox_archiver_requests_total\{status=401\}/,
-      ),
-      sign(
-        'otelcol_exporter_send_failed_spans{exporter="otlp_http/archiver"}',
-        /^collector otelcol_exporter_send_failed_spans.*otlp_http\/archiver/,
-      ),
-      ...(config === 'queue' ? [] : [pending, oldestAge(3)]),
+      sign('orangebox_archiver_unauthorized_total', /^archiver orangebox_archiver_unauthorized_total/),
+      ...(config === 'queue' ? [payloadQueue] : [pending, oldestAge(3)]),
     ],
-    // The collector takes 401 for an answer that no other try would change, whatever its queue is told.
-    loses: (config) => config === 'queue',
   },
   {
     name: 'full',

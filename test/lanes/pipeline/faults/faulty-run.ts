@@ -32,8 +32,6 @@ export interface Fault {
   happen(scene: FaultScene): Promise<void>;
   /** Jaeger dies, with the spans in its memory: only those of later calls are looked for. */
   forgetsSpans?: boolean;
-  /** Payloads are lost in this one: what is known is said, and `docs/faults.md` has what to do. */
-  loses?(config: FaultConfig): boolean;
   /** What an operator must see while it lasts or just after: names for people, and whether it was seen. */
   signs(config: FaultConfig): readonly Sign[];
 }
@@ -102,7 +100,7 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
     phase('after');
     await seconds(5, 2);
     const calls = await program.stopCalls();
-    const drainedMs = await untilStored(servers, program.recordings, fault.loses?.(config) ? 20_000 : DRAIN_MS);
+    const drainedMs = await untilStored(servers, program.recordings);
     // The last export of the program's metrics tells that nothing waits any more.
     await seconds(3, 2);
     const { code, stderr } = await program.end();
@@ -133,9 +131,9 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
 }
 
 /** Waits until every promised key is there; gives the time of the last one. Returns in any case, late. */
-async function untilStored(servers: Pipeline, recordings: string, timeoutMs: number): Promise<number> {
+async function untilStored(servers: Pipeline, recordings: string): Promise<number> {
   const bucket = bucketOf(servers);
-  const deadline = Date.now() + timeoutMs;
+  const deadline = Date.now() + DRAIN_MS;
   try {
     for (;;) {
       const keys = await promisedKeys(recordings);
