@@ -9,6 +9,7 @@ import { type Opened, openStore } from '../open-store.ts';
 import { parseCount, usage } from '../parse-options.ts';
 import { isPlaceFault } from '../place-faults.ts';
 import { idOf, StoreFollower } from '../tail/follow-store.ts';
+import { SeenCalls } from '../tail/seen-calls.ts';
 import { segmentStamp } from '../tail/segment-stamp.ts';
 import { writeEntry } from '../tail/write-entry.ts';
 import { escapeLine } from '../text/escape.ts';
@@ -36,15 +37,15 @@ export async function tail(context: CommandContext, options: TailOptions): Promi
   const opened = await openStore(context, { orNew: true });
   const stop = interrupted();
   try {
-    const shown = new Set<string>();
-    const write = (entry: StoredEntry): void => {
-      const id = `${idOf(entry)} ${entry.status === 'open'}`;
-      if (shown.has(id)) return;
-      shown.add(id);
-      writeEntry(terminal, entry, options.json === true);
-    };
     const filter = filterFrom(options, context.nowMs);
     const followers = opened.parts.map((store) => ({ store, follower: followerOf(store, opened, filter) }));
+    // What one place has shown may come from another too.
+    const shown = new SeenCalls();
+    const write = (entry: StoredEntry): void => {
+      if (!shown.add(`${idOf(entry)} ${entry.status === 'open'}`, entry)) return;
+      writeEntry(terminal, entry, options.json === true);
+      shown.forgetBefore(Math.min(...followers.map(({ follower }) => follower.sinceUnixMs)));
+    };
     const began = await Promise.all(followers.map(async ({ follower }) => withFault(() => follower.begin(count))));
     const faults = began.flatMap(({ fault }) => fault ?? []);
     if (faults.length === followers.length && faults[0] !== undefined) throw faults[0];

@@ -1,5 +1,6 @@
 /** Follows one store: what ended since the last look. */
 import type { ListFilter, SnapshotStore, StoredEntry } from '@orangebox/store';
+import { SeenCalls } from './seen-calls.ts';
 
 /** How a store is followed. */
 export interface FollowOptions {
@@ -30,8 +31,8 @@ const LOOK_AT_LEAST_MS = 3_000;
 export class StoreFollower {
   readonly #store: SnapshotStore;
   readonly #options: FollowOptions;
-  readonly #ended = new Set<string>();
-  readonly #begun = new Set<string>();
+  readonly #ended = new SeenCalls();
+  readonly #begun = new SeenCalls();
   #sinceUnixMs: number;
   #countedMs: number;
   #stamp: string | undefined;
@@ -45,19 +46,29 @@ export class StoreFollower {
     this.#sinceUnixMs = this.#countedMs - options.windowMs;
   }
 
+  /** Calls that began before this time are not asked for any more. */
+  get sinceUnixMs(): number {
+    return this.#sinceUnixMs;
+  }
+
+  /** How many calls it remembers. */
+  get remembered(): number {
+    return this.#ended.size + this.#begun.size;
+  }
+
   /** The newest calls that have ended, newest first; all that is there now is old from here on. */
   async begin(count: number): Promise<StoredEntry[]> {
     const { filter } = this.#options;
     this.#stamp = await this.#options.stamp?.();
     await this.#recount();
     const since = { sinceUnixMs: this.#sinceUnixMs };
-    for await (const entry of this.#store.list(since)) if (entry.status !== 'open') this.#ended.add(idOf(entry));
+    for await (const entry of this.#store.list(since)) if (entry.status !== 'open') this.#ended.add(idOf(entry), entry);
     const first: StoredEntry[] = [];
     if (count === 0) return first;
     const isElsewhere = this.#store.kind === 'bucket' || this.#store.kind === 'source';
     for await (const entry of this.#store.list({ ...(isElsewhere ? since : {}), ...filter })) {
       if (entry.status === 'open') continue;
-      this.#ended.add(idOf(entry));
+      this.#ended.add(idOf(entry), entry);
       first.push(entry);
       if (first.length === count) break;
     }
@@ -80,13 +91,11 @@ export class StoreFollower {
       const id = idOf(entry);
       if (this.#ended.has(id)) continue;
       if (entry.status !== 'open') {
-        this.#ended.add(id);
+        this.#ended.add(id, entry);
         look.ended.push(entry);
-      } else if (!this.#begun.has(id)) {
-        this.#begun.add(id);
-        look.begun.push(entry);
-      }
+      } else if (this.#begun.add(id, entry)) look.begun.push(entry);
     }
+    for (const seen of [this.#ended, this.#begun]) seen.forgetBefore(this.#sinceUnixMs);
     // Only now: a look that failed is made again.
     this.#stamp = now;
     return look;
