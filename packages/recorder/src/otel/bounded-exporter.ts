@@ -18,13 +18,13 @@ const SPAN_BYTES = 512;
 /** One request at a time; a single span that is larger goes alone. */
 export class BoundedExporter implements SpanExporter {
   readonly #inner: SpanExporter;
-  readonly #onExported: (spans: readonly ReadableSpan[], isAccepted: boolean) => void;
+  readonly #onExported: (spans: readonly ReadableSpan[], isAccepted: boolean, error?: Error) => void;
   readonly #maxBytes: number;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(
     inner: SpanExporter,
-    onExported: (spans: readonly ReadableSpan[], isAccepted: boolean) => void,
+    onExported: (spans: readonly ReadableSpan[], isAccepted: boolean, error?: Error) => void,
     maxBytes: number = REQUEST_MAX_BYTES,
   ) {
     this.#inner = inner;
@@ -63,7 +63,7 @@ export class BoundedExporter implements SpanExporter {
     const tell = (result: ExportResult): void => {
       if (isTold) return;
       isTold = true;
-      this.#onExported(spans, result.code === SUCCESS);
+      this.#onExported(spans, result.code === SUCCESS, result.error);
       done(result);
     };
     try {

@@ -426,6 +426,14 @@ describe('without a provider of the application', () => {
     expect(performance.now() - startMs).toBeLessThan(2000);
   });
 
+  it('says once that a collector takes no spans: without Orangebox keeping anything, all is lost then', async () => {
+    receiver = await startOtlpReceiver(() => ({ status: 404 }));
+    const { spans, told } = setUp({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
+    record(spans);
+    await spans.flush(3000);
+    expect(told).toEqual(['spans_refused']);
+  });
+
   it('warns once about a limit on attribute values that cuts keys', () => {
     const { told } = setUp({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',

@@ -45,7 +45,9 @@ export function createPrivateSpans(
   };
 
   const start = (): Promise<void> => {
-    loading ??= hidden(() => load(config, version, (keys, isAccepted) => onExported(keys, isAccepted))).then(
+    loading ??= hidden(() =>
+      load(config, version, (keys, isAccepted) => onExported(keys, isAccepted), tellRefused(reporter)),
+    ).then(
       (loaded) => {
         sink = loaded;
         for (const span of waiting.splice(0)) addNow(loaded, span);
@@ -86,7 +88,7 @@ export function createPrivateSpans(
       const loaded = sink;
       if (!loaded) return;
       const leftMs = Math.max(deadline - nowMs(), 1);
-      // A refused or late export is the exporter's to tell (through the API's `diag`); the program must not notice.
+      // A refused or late export was told; the program must not notice.
       await within(
         leftMs,
         hidden(() => loaded.flush(leftMs)).catch(() => undefined),
@@ -99,7 +101,20 @@ async function loadSdkProvider(
   config: RecorderConfig,
   version: string,
   onExported: PayloadsExported,
+  onRefused: (error: Error | undefined) => void,
 ): Promise<SpanSink> {
   const { createSdkProvider } = await import('./sdk-provider.ts');
-  return createSdkProvider(config, version, onExported);
+  return createSdkProvider(config, version, onExported, onRefused);
+}
+
+/** Says once that spans are lost: the exporter tells only the API's `diag`, which nobody listens to by default. */
+function tellRefused(reporter: Reporter): (error: Error | undefined) => void {
+  return (error) => {
+    const code: unknown = error && 'code' in error ? error.code : undefined;
+    const reason = typeof code === 'number' ? `status ${code}` : typeof code === 'string' ? code : 'no answer in time';
+    reporter.warn(
+      'spans_refused',
+      `the OTLP endpoint does not take spans (${reason}); they are lost: OTEL_EXPORTER_OTLP_ENDPOINT names it`,
+    );
+  };
 }

@@ -33,10 +33,11 @@ export async function createSdkProvider(
   config: RecorderConfig,
   version: string,
   onExported: PayloadsExported = () => {},
+  onRefused: (error: Error | undefined) => void = () => {},
 ): Promise<SpanSink> {
   const ids = new GivenIds();
   const backlog = new PayloadBacklog(() => provider.forceFlush(), onExported);
-  const { processor, exporting } = await createProcessor(config, backlog);
+  const { processor, exporting } = await createProcessor(config, backlog, onRefused);
   const provider = providerWith(processor, ids, config);
   const tracer = tracerOf(provider, version);
   return {
@@ -132,9 +133,13 @@ function parentContext({ trace }: FinishedSpan): ReturnType<typeof contextWithPa
 async function createProcessor(
   config: RecorderConfig,
   backlog: PayloadBacklog,
+  onRefused: (error: Error | undefined) => void,
 ): Promise<{ processor: SpanProcessor; exporting?: ExitingExporter }> {
   const bounded = (exporter: SpanExporter): SpanExporter =>
-    new BoundedExporter(exporter, (spans, isAccepted) => backlog.exported(spans, isAccepted));
+    new BoundedExporter(exporter, (spans, isAccepted, error) => {
+      backlog.exported(spans, isAccepted);
+      if (!isAccepted) onRefused(error);
+    });
   if (config.otel.exporter === 'console') {
     return { processor: new SimpleSpanProcessor(bounded(new ConsoleSpanExporter())) };
   }

@@ -23,12 +23,19 @@ function shipperTo(
 ) {
   const acknowledged: string[] = [];
   const reports: string[] = [];
+  const messages: string[] = [];
   const shipper = createShipper(
     { endpoint, endpointHeaders, serviceName: 'shop' },
-    { acknowledged: (key) => acknowledged.push(key), report: (code) => void reports.push(code) },
+    {
+      acknowledged: (key) => acknowledged.push(key),
+      report(code, message) {
+        reports.push(code);
+        messages.push(message);
+      },
+    },
     { firstPauseMs: 5, longestPauseMs: 40, ...limits },
   );
-  return { shipper, acknowledged, reports };
+  return { shipper, acknowledged, reports, messages };
 }
 
 let spans = 0;
@@ -250,6 +257,27 @@ it('lets an item that fails while others are taken stand aside for longer and lo
   await vi.waitFor(() => expect(acknowledged.length).toBe(200), { timeout: 10_000, interval: 10 });
   expect(receiver.seen - 200).toBeLessThan(14);
   expect(shipper.stats()).toMatchObject({ failed: 0, pending: 1 });
+});
+
+it('says at the end of a short program where its recordings could not go, and not what may be secret in the address', async () => {
+  const receiver = await startOtlpReceiver(() => ({ status: 503 }));
+  receivers.push(receiver);
+  const { shipper, reports, messages } = shipperTo(receiver.url.replace('http://', 'http://me:word@') + '/hush');
+  shipper.offer(smallItem());
+  await shipper.flush(3000);
+  expect(reports).toEqual(['payload_unreachable']);
+  expect(messages[0]).toContain(`${receiver.url} can't take recordings (status 503)`);
+  expect(messages[0]).not.toMatch(/word|hush/);
+});
+
+it.each([
+  [404, 'ORANGEBOX_ENDPOINT is a base URL'],
+  [401, 'ORANGEBOX_HEADERS'],
+])('names the variable that a %i is about', async (status, words) => {
+  const { shipper, messages } = await setUp(() => ({ status }));
+  shipper.offer(smallItem());
+  await shipper.flush(3000);
+  expect(messages[0]).toContain(words);
 });
 
 it('does not follow a redirect', async () => {

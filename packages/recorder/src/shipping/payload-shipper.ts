@@ -62,12 +62,23 @@ export function createShipper(
   return new PayloadShipper(config, host, all);
 }
 
+/** What becomes of recordings that could not be sent: nobody sends them when this process has ended. */
+const STAY = 'they stay on this machine and are sent while this process lives, or by "orangebox copy"';
+
+/** Which variable decides about an answer that says that the address or the credentials are wrong. */
+function adviceOn(reason: string): string {
+  if (/^status (?:404|405)$/.test(reason)) return ': ORANGEBOX_ENDPOINT is a base URL, /v1/traces is appended';
+  return /^status (?:401|403)$/.test(reason) ? ': ORANGEBOX_HEADERS holds what it demands' : '';
+}
+
 type Envelope = typeof import('./envelope.ts');
 
 class PayloadShipper implements Shipper {
   readonly #host: ShipperHost;
   readonly #limits: ShipperLimits;
   readonly #serviceName: string;
+  /** The endpoint in words: its path may be a secret, and so may a user in it. */
+  readonly #place: string;
   readonly #transport: Transport;
   readonly #pacing: Pacing;
   readonly #waiting = createWaitingItems();
@@ -83,6 +94,7 @@ class PayloadShipper implements Shipper {
   #failed = 0;
   #flushFailures = 0;
   #lastError: string | undefined;
+  #isMisconfigured = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -94,6 +106,7 @@ class PayloadShipper implements Shipper {
     this.#limits = limits;
     this.#serviceName = config.serviceName;
     const url = new URL(`${config.endpoint}/v1/traces`);
+    this.#place = `the payload endpoint at ${url.origin}`;
     this.#transport = createTransport(url, validHeaders(config.endpointHeaders, host), limits.timeoutMs);
     this.#pacing = createPacing(limits);
   }
@@ -121,6 +134,7 @@ class PayloadShipper implements Shipper {
       const done = (): void => {
         cancelTimer(timer);
         this.#flushes.delete(done);
+        this.#tellWhatIsLeft();
         resolve();
       };
       // This timer alone keeps the process alive meanwhile.
@@ -131,6 +145,13 @@ class PayloadShipper implements Shipper {
       this.#waiting.hurry();
       this.#pump();
     });
+  }
+
+  /** A short program ends before an endpoint has failed often enough to be told about. */
+  #tellWhatIsLeft(): void {
+    if (this.#isIdle() || this.#pacing.failures === 0 || this.#isMisconfigured) return;
+    const reason = this.#lastError ?? 'no answer in time';
+    this.#host.report('payload_unreachable', `${this.#place} can't take recordings (${reason}); ${STAY}`);
   }
 
   stats(): ShipperStats {
@@ -233,15 +254,16 @@ class PayloadShipper implements Shipper {
       this.#unsent.delete(waiting.item.key);
       this.#giveUp(
         'payload_refused',
-        `the payload endpoint refused a recording (${outcome.reason}); it stays on this machine`,
+        `${this.#place} refused a recording (${outcome.reason}); it stays on this machine`,
       );
       return;
     }
     this.#flushFailures++;
     if (outcome.kind === 'misconfigured') {
+      this.#isMisconfigured = true;
       this.#host.report(
         'payload_endpoint',
-        `the payload endpoint does not take recordings (${outcome.reason}); they stay on this machine until it does`,
+        `${this.#place} does not take recordings (${outcome.reason}${adviceOn(outcome.reason)}); ${STAY}`,
       );
       this.#pacing.failed(this.#limits.longestPauseMs / 2);
       this.#waiting.putBack(waiting);
@@ -249,10 +271,7 @@ class PayloadShipper implements Shipper {
     }
     this.#pacing.failed(outcome.retryAfterMs);
     if (this.#pacing.failures === FAILURES_BEFORE_REPORT) {
-      this.#host.report(
-        'payload_unreachable',
-        `the payload endpoint can't be reached (${outcome.reason}); recordings stay on this machine until it can`,
-      );
+      this.#host.report('payload_unreachable', `${this.#place} can't take recordings (${outcome.reason}); ${STAY}`);
     }
     this.#failedAgain(waiting, outcome.reason);
   }
