@@ -231,6 +231,20 @@ describe('an S3 bucket', () => {
     await bucket.close();
   });
 
+  it('takes the first bytes also of a store that gives the whole object, and of it no more than it needs', async () => {
+    const body = Buffer.from('0123456789'.repeat(1000));
+    handler = (_request, response) => response.end(body);
+    const bucket = open();
+    expect(Buffer.from((await bucket.readStart?.('a', 15)) ?? []).toString()).toBe('012345678901234');
+    expect(await bucket.readStart?.('a', 20_000)).toHaveLength(body.length);
+    // Without an end, and of no length that is said.
+    handler = (_request, response) => void response.write(body);
+    expect(await bucket.readStart?.('a', 15)).toHaveLength(15);
+    expect(requests.map(({ headers }) => headers.range)).toEqual(['bytes=0-14', 'bytes=0-19999', 'bytes=0-14']);
+    expect(await failure(bucket.read('a', 15))).toMatchObject({ code: 'OBX_SNAPSHOT_TOO_LARGE' });
+    await bucket.close();
+  });
+
   it('adds checksums to uploads by default, and none where they are only to be sent when demanded', async () => {
     handler = (_request, response) => response.end();
     for (const checksum of ['default', 'when_required'] as const) {

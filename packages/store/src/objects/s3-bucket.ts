@@ -57,7 +57,10 @@ class S3Bucket implements ObjectBucket {
         const { sdk, client } = await this.#load();
         const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.#bucket, Key, ...part }));
         hasAnswered = true;
-        return await collect(answer.Body as Readable, answer.ContentLength, maxBytes, `${this.location}/${name}`);
+        const body = answer.Body as Readable;
+        // Not every store gives a part; then the whole begins with it.
+        if (part.Range !== undefined) return await startOf(body, maxBytes);
+        return await collect(body, answer.ContentLength, maxBytes, `${this.location}/${name}`);
       } catch (error) {
         if (isNoSuchKey(error)) return undefined;
         // No byte of an empty object can be given.
@@ -262,6 +265,19 @@ class S3Bucket implements ObjectBucket {
 function isNoSuchKey(error: unknown): boolean {
   const { name, status } = s3Failure(error);
   return name === 'NoSuchKey' || (status === 404 && name !== 'NoSuchBucket');
+}
+
+/** The first bytes of a body; the rest is not taken. */
+async function startOf(body: Readable, sizeBytes: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    // Leaving the loop destroys the stream.
+    if (size >= sizeBytes) break;
+  }
+  return Buffer.concat(chunks, Math.min(size, sizeBytes));
 }
 
 /** The bytes of a body, never more than `maxBytes` of them in memory. */
