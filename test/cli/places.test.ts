@@ -99,6 +99,30 @@ describe('with a source', () => {
     expect(new Set(lines.map((line) => line.split('\t').at(-1)))).toEqual(new Set(['promised']));
   });
 
+  it('what nobody knows is unknown, and the bucket that was not searched is named', async () => {
+    const env = { ORANGEBOX_SOURCE: jaeger.url, ORANGEBOX_STORE: bucketUrl };
+    for (const [reference, more] of [
+      ['abcdef12', env],
+      ['f'.repeat(32), env],
+      ['f'.repeat(32), { ORANGEBOX_STORE: bucketUrl }],
+    ] as const) {
+      const unknown = await ask(['show', reference], more);
+      expect(unknown).toMatchObject({ code: 3, stdout: '' });
+      expect(unknown.stderr).toContain(`nothing recorded is called "${reference}"`);
+      expect(unknown.stderr).toContain('--since 2h');
+    }
+  });
+
+  it('a backend that does not answer is named beside the time that a bucket needs', async () => {
+    const env = { ORANGEBOX_SOURCE: 'http://127.0.0.1:9', ORANGEBOX_STORE: bucketUrl };
+    for (const args of [['ls'], ['show', 'abcdef12']]) {
+      const refused = await ask(args, env);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toMatch(/^not searched: http:\/\/127\.0\.0\.1:9 cannot be reached/);
+      expect(refused.stderr).toContain('OBX_STORE_SINCE_REQUIRED');
+    }
+  });
+
   it('a short ref leads to the payload in the bucket', async () => {
     const env = { ORANGEBOX_SOURCE: jaeger.url, ORANGEBOX_STORE: bucketUrl };
     const shown = await ask(['show', run.second.id.slice(0, 8)], env);

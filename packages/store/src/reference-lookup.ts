@@ -65,7 +65,7 @@ export async function findKey(key: string, store: SnapshotStore): Promise<Resolv
     const entry = { ...entryOfSnapshot(snapshot, store.location), ref: spanId.slice(0, REF_MIN_LENGTH) };
     return { kind: 'key', entries: [entry], store };
   }
-  throw new OrangeboxError('OBX_REF_UNKNOWN', `${store.location} has no snapshot under ${key}`, {
+  throw new OrangeboxError('OBX_REF_UNKNOWN', `no snapshot stands under ${key} in ${store.location}`, {
     hint: 'it may not have arrived yet, or is in another store: see ORANGEBOX_DIR and ORANGEBOX_STORE',
   });
 }

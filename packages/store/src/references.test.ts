@@ -38,6 +38,22 @@ const ids = async (text: string): Promise<string[]> =>
   (await resolveReference(text, { store, cwd: directory })).entries.map((entry) => entry.trace.spanId);
 const id = (i: number): string => calls[i]?.id ?? '';
 
+it('last is no canary, which nobody called and which is deleted when it has arrived', async () => {
+  const { path, remove: removeIt } = temporaryDirectory();
+  const segments = new TestSegments(path);
+  segments.call({ spanId: '1'.repeat(16), startMs: 1e12 });
+  const canary = { id: 'orangebox-canary', seq: 0, basis: 'declared' as const };
+  segments.call({ spanId: '2'.repeat(16), session: canary, startMs: 1e12 + 1 });
+  segments.close();
+  const here = createSegmentStore(path);
+  try {
+    expect((await resolveOne('last', { store: here })).entry.trace.spanId).toBe('1'.repeat(16));
+  } finally {
+    await here.close();
+    removeIt();
+  }
+});
+
 describe('a session id', () => {
   it('may be shortened as lists shorten it', async () => {
     const { path, remove: removeIt } = temporaryDirectory();

@@ -88,9 +88,12 @@ describe('two stores read as one', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('throw the fault where nobody has an entry, a missing time before what is out of reach', async () => {
+  it('throw the fault where nobody has an entry, a missing time before what is out of reach, which is told as well', async () => {
     const both = [failing('OBX_SOURCE_UNREACHABLE'), failing('OBX_STORE_SINCE_REQUIRED'), createMemoryStore()];
-    await expect(idsOf(new JoinedStore(both))).rejects.toMatchObject({ code: 'OBX_STORE_SINCE_REQUIRED' });
+    const told: string[] = [];
+    const joined = new JoinedStore(both, { onFault: (fault) => void told.push(fault.code) });
+    await expect(idsOf(joined)).rejects.toMatchObject({ code: 'OBX_STORE_SINCE_REQUIRED' });
+    expect(told).toEqual(['OBX_SOURCE_UNREACHABLE']);
     const damaged = new JoinedStore([failing('OBX_SNAPSHOT_DIGEST'), createMemoryStore()]);
     await expect(idsOf(damaged)).rejects.toMatchObject({ code: 'OBX_SNAPSHOT_DIGEST' });
   });

@@ -108,8 +108,11 @@ export class JoinedStore implements SnapshotStore {
       return;
     }
     const { entries, faults } = await this.gather(filter);
-    const [fault] = faults;
-    if (entries.length === 0 && fault !== undefined) throw fault;
+    const [fault, ...others] = faults;
+    if (entries.length === 0 && fault !== undefined) {
+      this.note(others);
+      throw fault;
+    }
     this.note(faults);
     yield* entries;
   }

@@ -14,6 +14,7 @@ import type { CommandContext } from './context.ts';
 import { JoinedStore } from './joined-store.ts';
 import { LenientStore } from './lenient-store.ts';
 import { openBucketStore } from './open-bucket-store.ts';
+import { isUnreachable } from './place-faults.ts';
 import { findPlaces } from './places.ts';
 import { withProgress } from './progress.ts';
 import { renderKnownFacts } from './show/known-facts.ts';
@@ -119,13 +120,21 @@ async function resolve<T extends { store: SnapshotStore; entries?: StoredEntry[]
     const [fault] = lenient?.faults ?? [];
     const isUnknown = error instanceof OrangeboxError && /^OBX_REF_(?:UNKNOWN|NOTHING_RECORDED)$/.test(error.code);
     if (!isUnknown || fault === undefined) throw error;
-    // Where something was searched in full, a missing time is the hint, not the answer.
-    const isHint = fault.code === 'OBX_STORE_SINCE_REQUIRED' && store instanceof JoinedStore && !store.isAllRemote;
-    if (!isHint) throw fault;
+    if (!(store instanceof JoinedStore) || !isAnswered(text, store, lenient?.faults ?? [])) {
+      if (store instanceof JoinedStore) store.note(lenient?.faults.slice(1) ?? []);
+      throw fault;
+    }
     throw new OrangeboxError(error.code as 'OBX_', error.message, {
-      hint: `the bucket was not searched: add --since 2h, or give the trace and span id (${error.hint ?? ''})`,
+      hint: `a bucket is searched with --since 2h only, or by trace and span id; looked in ${store.location}`,
     });
   }
+}
+
+/** Whether a place answered, so that the missing time of a bucket is a hint: what is local, a backend, or, of a trace, the bucket. */
+function isAnswered(text: string, store: JoinedStore, faults: readonly OrangeboxError[]): boolean {
+  if (faults[0]?.code !== 'OBX_STORE_SINCE_REQUIRED') return false;
+  if (!store.isAllRemote) return true;
+  return !faults.some(isUnreachable) && (!store.isOne || /^[0-9a-f]{32}$/i.test(text.trim()));
 }
 
 /** How URLs are opened: with the bucket's credentials, and with the source's headers only at the source itself. */

@@ -71,7 +71,7 @@ export async function openStore(context: CommandContext, options: OpenOptions = 
   if (stores.length === 1 && remote.length === 0) return { store: first, located, places, parts: stores, remote };
   const { terminal } = context;
   const onFault = (fault: OrangeboxError): void =>
-    terminal.note(terminal.errorColors.dim(escapeLine(`not asked for this: ${fault.message} [${fault.code}]`)));
+    terminal.note(terminal.errorColors.dim(escapeLine(`not searched: ${fault.message} [${fault.code}]`)));
   // New calls are kept on this machine, never in a bucket that others read.
   const keep = local ?? (remote.length === 0 ? first : null);
   return { store: new JoinedStore(stores, { onFault, keep }), located, places, parts: stores, remote };
