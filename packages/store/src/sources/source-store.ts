@@ -1,5 +1,5 @@
 /** A trace backend as a store: it says which calls there were, another store has their snapshots. */
-import { ATTR, HTTP_ATTR, OrangeboxError, parseSnapshotKey, type Snapshot } from '@orangebox/schema';
+import { ATTR, HTTP_ATTR, INSTRUMENTATION_SCOPE, OrangeboxError, parseSnapshotKey, type Snapshot } from '@orangebox/schema';
 import { unixMs } from '../filter.ts';
 import { type Candidate, selectEntries } from '../listing.ts';
 import { normalKey } from '../safe-fs.ts';
@@ -145,7 +145,9 @@ function candidatesOf(spans: readonly SourceSpan[], location: string): Candidate
       if (!calls.has(id)) calls.set(id, span);
     } else if (span.parentSpanId !== undefined && isAttempt(span) && !seen.has(id)) {
       const parent = `${span.traceId}${span.parentSpanId}`;
-      children.set(parent, [...(children.get(parent) ?? []), span]);
+      const attempts = children.get(parent);
+      if (attempts) attempts.push(span);
+      else children.set(parent, [span]);
     }
     seen.add(id);
   }
@@ -163,7 +165,7 @@ function candidatesOf(spans: readonly SourceSpan[], location: string): Candidate
 /** A child of a call that says what it sent: other spans below a call (a proxy's, a library's) are of other scopes. */
 function isAttempt(span: SourceSpan): boolean {
   if (Object.hasOwn(span.attributes, HTTP_ATTR.requestResendCount)) return true;
-  return span.scope === 'orangebox' && Object.hasOwn(span.attributes, HTTP_ATTR.requestMethod);
+  return span.scope === INSTRUMENTATION_SCOPE && Object.hasOwn(span.attributes, HTTP_ATTR.requestMethod);
 }
 
 function compareAttempts(a: SourceSpan, b: SourceSpan): number {
