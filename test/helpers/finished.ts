@@ -1,6 +1,6 @@
 /** What a child process said and how it ended. */
 import type { ChildProcessByStdio } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 
 /** The output of a process and its end. */
 export interface Finished {
@@ -11,7 +11,7 @@ export interface Finished {
 }
 
 /** Settles when the process has ended and its output is read; rejects where it could not be started. */
-export function finished(child: ChildProcessByStdio<null, Readable, Readable>): Promise<Finished> {
+export function finished(child: ChildProcessByStdio<Writable | null, Readable, Readable>): Promise<Finished> {
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -16,6 +16,11 @@ export function parseWhole(raw: string): number | undefined {
   return /^\d{1,9}$/.test(raw) ? Number(raw) : undefined;
 }
 
+/** A whole number above zero. */
+export function parsePositive(raw: string): number | undefined {
+  return parseWhole(raw) || undefined;
+}
+
 /** The form of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs, comma-separated, percent-encoded. */
 export function parsePairs(raw: string): Record<string, string> {
   const pairs: Record<string, string> = {};

@@ -1,7 +1,8 @@
 /** Every environment variable that the recorder reads, parsed and checked. `docs/configuration.md` is the table. */
 import { resolve } from 'node:path';
 import { DEFAULT_DIRECTORY } from '@orangebox/schema';
-import { isCaptureOn, parseBytes, parsePairs, parseWhole } from './config-values.ts';
+import { isCaptureOn, parseBytes, parsePairs, parsePositive, parseWhole } from './config-values.ts';
+import type { BatchLimits } from './otel/batch-processor.ts';
 
 /** How much is recorded. */
 export type Level = 'full' | 'metadata' | 'errors' | 'off';
@@ -47,6 +48,8 @@ export interface OtelSettings {
   /** The private provider's exporter, when there is somewhere for spans to go. */
   exporter: 'none' | 'otlp' | 'console';
   protocol: 'http/protobuf' | 'http/json';
+  /** `OTEL_BSP_*`. */
+  batch: BatchLimits;
   /** Values of `OTEL_SEMCONV_STABILITY_OPT_IN`. */
   semconvOptIn: string[];
   /** The smallest limit on attribute values, if one is set. */
@@ -101,7 +104,7 @@ export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string
   const bytes = (name: string, fallback: number): number => number(name, fallback, parseBytes, 'a size in bytes');
 
   const level = oneOf('ORANGEBOX_LEVEL', ['full', 'metadata', 'errors', 'off'], 'full');
-  const otel = readOtel(env, oneOf);
+  const otel = readOtel(env, oneOf, number);
   const endpoint = readEndpoint(env, warn);
   const dirSet = valueOf(env, 'ORANGEBOX_DIR');
   // Naming the transport is the consent by name: payloads then go wherever the spans' exporter goes.
@@ -161,6 +164,7 @@ function valueOf(env: Env, name: string): string | undefined {
 function readOtel(
   env: Env,
   oneOf: <T extends string>(name: string, allowed: readonly T[], fallback: T) => T,
+  number: (name: string, fallback: number, parse: (raw: string) => number | undefined, what: string) => number,
 ): { settings: OtelSettings; endpointSet: boolean } {
   const endpointSet =
     valueOf(env, 'OTEL_EXPORTER_OTLP_ENDPOINT') !== undefined ||
@@ -185,12 +189,20 @@ function readOtel(
   const limits = ['OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT', 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT']
     .map((name) => parseWhole(valueOf(env, name) ?? ''))
     .filter((n) => n !== undefined);
+  const whole = (name: string, fallback: number): number => number(name, fallback, parsePositive, 'a whole number');
+  const queueSpans = whole('OTEL_BSP_MAX_QUEUE_SIZE', 2048);
   return {
     endpointSet,
     settings: {
       disabled,
       exporter,
       protocol: oneOf(protocolName, ['http/protobuf', 'http/json'], 'http/protobuf'),
+      batch: {
+        queueSpans,
+        batchSpans: Math.min(whole('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512), queueSpans),
+        delayMs: whole('OTEL_BSP_SCHEDULE_DELAY', 5000),
+        exportTimeoutMs: whole('OTEL_BSP_EXPORT_TIMEOUT', 30_000),
+      },
       semconvOptIn: (valueOf(env, 'OTEL_SEMCONV_STABILITY_OPT_IN') ?? '')
         .split(',')
         .map((s) => s.trim())
@@ -218,12 +230,8 @@ function readMetrics(
   const protocolName = valueOf(env, 'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL')
     ? 'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL'
     : 'OTEL_EXPORTER_OTLP_PROTOCOL';
-  const millis = (raw: string): number | undefined => {
-    const value = parseWhole(raw);
-    return value !== undefined && value > 0 ? value : undefined;
-  };
-  const intervalMs = number('OTEL_METRIC_EXPORT_INTERVAL', 60_000, millis, 'a number of milliseconds');
-  const timeoutMs = number('OTEL_METRIC_EXPORT_TIMEOUT', 30_000, millis, 'a number of milliseconds');
+  const intervalMs = number('OTEL_METRIC_EXPORT_INTERVAL', 60_000, parsePositive, 'a number of milliseconds');
+  const timeoutMs = number('OTEL_METRIC_EXPORT_TIMEOUT', 30_000, parsePositive, 'a number of milliseconds');
   return {
     disabled,
     exporter: !disabled && endpointSet && wanted.includes('otlp') ? 'otlp' : 'none',

@@ -1,6 +1,6 @@
 /**
- * An exporter that does not keep a program alive. The stock OTLP exporter retries for ten seconds with timers that hold
- * the process; when the program is about to end, exports go through a second one that has only the time left.
+ * An exporter that keeps to the time that a program's end has. The stock OTLP exporter retries for ten seconds; when the
+ * program is about to end, exports go through a second one that has only the time left.
  */
 import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 

@@ -8,6 +8,7 @@ import { MeterProvider, MetricReader, type PushMetricExporter } from '@opentelem
 import type { RecorderConfig } from '../config.ts';
 import { afterMs, cancelTimer } from '../timers.ts';
 import type { ApiMeterProvider } from './api-meters.ts';
+import { unheld } from './unheld-exporter.ts';
 
 /** A meter provider of our own. */
 export interface PrivateMeter {
@@ -97,7 +98,7 @@ export async function createSdkMeter(config: RecorderConfig, onFault: (error: un
       ? await import('@opentelemetry/exporter-metrics-otlp-http')
       : await import('@opentelemetry/exporter-metrics-otlp-proto');
   const reader = new IntervalReader(
-    (timeoutMillis) => new OTLPMetricExporter({ timeoutMillis }),
+    (timeoutMillis) => unheld(new OTLPMetricExporter({ timeoutMillis })),
     intervalMs,
     timeoutMs,
     onFault,

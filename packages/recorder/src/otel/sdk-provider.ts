@@ -6,7 +6,6 @@ import { resourceFromAttributes, defaultResource } from '@opentelemetry/resource
 import {
   AlwaysOnSampler,
   BasicTracerProvider,
-  BatchSpanProcessor,
   ConsoleSpanExporter,
   type SpanExporter,
   SimpleSpanProcessor,
@@ -14,12 +13,14 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import { INSTRUMENTATION_SCOPE, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
+import { BatchProcessor } from './batch-processor.ts';
 import { API_SPAN_KIND, API_STATUS_ERROR, hrTime } from './api-shapes.ts';
 import { BoundedExporter } from './bounded-exporter.ts';
 import { contextWithParent, ROOT_CONTEXT } from './context.ts';
 import { ExitingExporter } from './exiting-exporter.ts';
 import type { FinishedSpan, PayloadsExported, SpanSink } from './finished-span.ts';
 import { PayloadBacklog } from './payload-backlog.ts';
+import { unheld } from './unheld-exporter.ts';
 
 /** Gives the SDK the ids that a span already has in the segment. */
 class GivenIds {
@@ -36,7 +37,7 @@ export async function createSdkProvider(
   onRefused: (error: Error | undefined) => void = () => {},
 ): Promise<SpanSink> {
   const ids = new GivenIds();
-  const backlog = new PayloadBacklog(() => provider.forceFlush(), onExported);
+  const backlog = new PayloadBacklog(() => processor.forceFlush(), onExported);
   const { processor, exporting } = await createProcessor(config, backlog, onRefused);
   const provider = providerWith(processor, ids, config);
   const tracer = tracerOf(provider, version);
@@ -51,7 +52,7 @@ export async function createSdkProvider(
     async flush(timeoutMs) {
       exporting?.leaveWithin(timeoutMs);
       try {
-        await provider.forceFlush({ timeoutMillis: timeoutMs });
+        await processor.forceFlush();
       } finally {
         exporting?.stay();
       }
@@ -144,8 +145,11 @@ async function createProcessor(
     return { processor: new SimpleSpanProcessor(bounded(new ConsoleSpanExporter())) };
   }
   const create = await otlpExporterFactory(config.otel.protocol);
-  const exporting = new ExitingExporter(create);
-  return { processor: new BatchSpanProcessor(bounded(exporting)), exporting };
+  const exporting = new ExitingExporter((options) => unheld(create(options)));
+  const processor = new BatchProcessor(bounded(exporting), config.otel.batch, (span) =>
+    backlog.exported([span], false),
+  );
+  return { processor, exporting };
 }
 
 async function otlpExporterFactory(
