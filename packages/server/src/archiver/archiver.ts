@@ -140,6 +140,8 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
   const { port } = server.address() as AddressInfo;
   const url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]` : host}:${port}`;
   log.info('listening', { url, store: bucket.location, auth: authWord(tokens, tls), memoryBytes: limits.memoryBytes });
+  // It may come later, so that nothing ends; but a wrong bucket or key should be known before the first payload is refused.
+  bucket.check().catch((error: unknown) => metrics.storeError(tellStoreFault(log, 'check', error).code));
 
   let stopped: Promise<void> | undefined;
   const drain = async (): Promise<void> => {

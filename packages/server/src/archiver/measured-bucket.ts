@@ -64,7 +64,7 @@ export function measuredBucket(
 /** Logs a failure of the store, and gives it as the coded error that it is or becomes. */
 export function tellStoreFault(log: ArchiverLog, operation: string, error: unknown): OrangeboxError {
   const known = error instanceof OrangeboxError ? error : storeFailed(error);
-  log.warn('store_failed', { code: known.code, message: known.message, operation });
+  log.warn('store_failed', { code: known.code, message: known.message, hint: known.hint, operation });
   return known;
 }
 

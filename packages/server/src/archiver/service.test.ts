@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OrangeboxError } from '@orangebox/schema';
 import { createMemoryBucket, type ObjectBucket, readIndex } from '@orangebox/store';
 import { partRequest } from '../../../../test/helpers/otlp-sender.mjs';
@@ -63,6 +63,24 @@ describe('while the store fails', () => {
     expect((await get(running, '/healthz')).status).toBe(200);
     const ready = await get(running, '/readyz');
     expect([ready.status, await ready.text()]).toEqual([503, 'OBX_STORE_UNREACHABLE\n']);
+  });
+});
+
+describe('at the start', () => {
+  it('a store that cannot be used is told at once, with what to do, and ends nothing', async () => {
+    const bucket = createMemoryBucket();
+    bucket.check = () =>
+      Promise.reject(new OrangeboxError('OBX_STORE_NOT_FOUND', 'no such bucket', { hint: 'make it' }));
+    const told: unknown[] = [];
+    await bench({ bucket, log: { info: () => {}, warn: (event, fields) => void told.push([event, fields]) } });
+    await vi.waitFor(() =>
+      expect(told).toEqual([
+        [
+          'store_failed',
+          { code: 'OBX_STORE_NOT_FOUND', message: 'no such bucket', hint: 'make it', operation: 'check' },
+        ],
+      ]),
+    );
   });
 });
 

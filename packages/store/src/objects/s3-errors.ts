@@ -19,7 +19,8 @@ export function s3Failure(error: unknown): S3Failure {
   const name = typeof facts['name'] === 'string' ? facts['name'] : 'Error';
   const message = typeof facts['message'] === 'string' ? facts['message'] : String(error);
   return {
-    name: name === 'Error' && code !== undefined ? code : name,
+    // Of a host with several addresses all attempts fail as one error, which says by its code what they failed of.
+    name: (name === 'Error' || name === 'AggregateError') && code !== undefined ? code : name,
     message,
     ...(typeof status === 'number' ? { status } : {}),
   };
@@ -48,11 +49,19 @@ export function s3Error(
   const failure = s3Failure(error);
   const said = clean(failure.message, secrets);
   const answer = failure.status === undefined ? failure.name : `${failure.status} ${failure.name}`;
-  const message = `could not ${doing} in ${location}: ${answer}${said === '' || said === failure.name ? '' : `, ${said}`}`;
+  const message = `could not ${doing} in ${location}: ${inWords(failure, said)}`;
   // The SDK's own error holds the signed request: it goes no further than this.
   const cause = new Error(`${answer}: ${said}`);
   const { code, hint } = classify(failure);
   return new OrangeboxError(code, message, { hint, cause });
+}
+
+/** Status, name and text of a failure, each said once; an answer without a body has neither name nor text. */
+function inWords({ name, status }: S3Failure, said: string): string {
+  const isKnown = (text: string): boolean => text !== '' && !/^Unknown(?:Error)?$/.test(text);
+  const words = [...(isKnown(name) && !said.includes(name) ? [name] : []), ...(isKnown(said) ? [said] : [])].join(', ');
+  if (status === undefined) return words || name;
+  return words === '' ? `status ${status}` : `${status} ${words}`;
 }
 
 function classify({ name, status }: S3Failure): { code: `OBX_${string}`; hint: string } {
