@@ -56,20 +56,20 @@ export function readTraceRequest(bytes: Uint8Array, limits: TraceRequestLimits):
   const readSpan = (span: Uint8Array, resource: Attributes): void => {
     request.spanCount += 1;
     const attributes: Attributes = new Map();
-    const events: Uint8Array[] = [];
+    // Read at once: views of a million empty events would take more than the request.
+    const events: Attributes[] = [];
     eachField(
       span,
       (number, type, reader) => {
         if (number === 9 && type === WireType.LengthDelimited) readAttribute(reader.bytes(), attributes, budget);
-        else if (number === 11 && type === WireType.LengthDelimited) events.push(reader.bytes());
-        else reader.skip(type, number);
+        else if (number === 11 && type === WireType.LengthDelimited) {
+          const event = readEvent(reader.bytes(), budget);
+          if (event && events.push(event) > limits.events) throw tooManyEvents();
+        } else reader.skip(type, number);
       },
       budget,
     );
-    for (const event of events) {
-      const own = readEvent(event, budget);
-      if (own) addEvent(request, payloadEvent(resource, attributes, own), limits);
-    }
+    for (const event of events) addEvent(request, payloadEvent(resource, attributes, event), limits);
   };
   eachMessage(
     bytes,
@@ -107,8 +107,12 @@ function readEvent(event: Uint8Array, budget: FieldBudget): Attributes | undefin
 
 /** Adds an event within the limit, for readers of other encodings too. */
 export function addEvent(request: TraceRequest, event: PayloadEvent, limits: TraceRequestLimits): void {
-  if (request.events.length >= limits.events) throw new RangeError('too many payload events');
+  if (request.events.length >= limits.events) throw tooManyEvents();
   request.events.push(event);
+}
+
+function tooManyEvents(): RangeError {
+  return new RangeError('too many payload events');
 }
 
 /** A payload event of its attributes and of those around it. */
