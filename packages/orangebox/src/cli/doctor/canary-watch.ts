@@ -23,7 +23,7 @@ export interface Watched {
   leak?: string;
   /** More spans of the canary's id than the one: the payload's twin, its payload stripped. */
   twins: number;
-  /** Answers of the trace backend that were looked through. */
+  /** Answers of the trace backend with the trace that were looked through. */
   answers: number;
 }
 
@@ -81,7 +81,8 @@ async function lookAtBackend(target: WatchTarget, raw: SourceClient, seen: Watch
       throw error;
     });
     if (answer === undefined) continue;
-    seen.answers += 1;
+    // What says that there is no such trace is looked through as well, but vouches for nothing.
+    if (answer.status === 200) seen.answers += 1;
     const leak = target.leak.find(answer.text);
     if (leak !== undefined) seen.leak ??= leak;
   }
