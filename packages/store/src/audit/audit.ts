@@ -252,7 +252,12 @@ class Audit {
     for (const promised of this.#promises.invalid) {
       if (!this.#range.has(promised.startUnixNano)) continue;
       const key = promised.key.slice(0, 120);
-      this.#findings.add({ ...facts(promised), key, verdict: 'invalid_key', reason: 'the span names what is no key' });
+      this.#findings.add({
+        ...facts(promised),
+        key,
+        verdict: 'invalid_key',
+        reason: 'the span names what is no key of its own',
+      });
     }
   }
 

@@ -1,6 +1,7 @@
 /** The keys that a trace backend's spans promise. */
-import { ATTR, parseSnapshotKey } from '@orangebox/schema';
+import { ATTR } from '@orangebox/schema';
 import { normalKey } from '../safe-fs.ts';
+import { ownKeyOf } from '../sources/entry-of-span.ts';
 import type { SourceSpan, TraceSource } from '../sources/trace-source.ts';
 import { CANARY_NAME } from './report.ts';
 
@@ -17,7 +18,7 @@ export interface Promised {
 /** What a search for promises found. */
 export interface Promises {
   byKey: Map<string, Promised>;
-  /** Spans whose key is none. */
+  /** Spans whose key is none, or that of another call. */
   invalid: Promised[];
   /** Keys of test calls. */
   canaries: Set<string>;
@@ -60,7 +61,8 @@ export async function collectPromises(
 function addSpan(found: Promises, seenInvalid: Set<string>, span: SourceSpan): void {
   const promised = promiseOf(span);
   if (promised === undefined) return;
-  const isKey = parseSnapshotKey(promised.key) !== undefined;
+  // A key of another call's would count that one as promised, or keep its loss from being seen.
+  const isKey = ownKeyOf(span) !== undefined;
   if (isKey && isCanary(span)) found.canaries.add(promised.key);
   else if (isKey) found.byKey.set(promised.key, promised);
   else {

@@ -14,7 +14,7 @@
  * - `unchecked`: an object whose span could not be looked for, since the backend's answers were cut
  * - `mixed`: an object under one key that carries another key's payload
  * - `foreign`: an object among the snapshots that stands under no key
- * - `invalid_key`: a span whose key is no key
+ * - `invalid_key`: a span whose key is none, or that of another call
  */
 export type AuditVerdict =
   | 'late'

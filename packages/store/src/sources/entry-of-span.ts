@@ -7,10 +7,10 @@ import {
   type FidelityReason,
   GEN_AI,
   HTTP_ATTR,
+  parseSnapshotKey,
   type SessionBasis,
   type SessionRef,
 } from '@orangebox/schema';
-import { normalKey } from '../safe-fs.ts';
 import type { StoredEntry } from '../store.ts';
 import type { SourceSpan, SpanAttribute } from './trace-source.ts';
 
@@ -46,7 +46,7 @@ export function isEntrySpan(span: SourceSpan): boolean {
 
 /** The entry of a call's or tool's span, `ref` still empty; `attempts` are the spans of its attempts, oldest first. */
 export function entryOfSpan(span: SourceSpan, attempts: readonly SourceSpan[], location: string): StoredEntry {
-  const key = normalKey(text(span, ATTR.snapshotKey) ?? '');
+  const key = ownKeyOf(span);
   const isTool = text(span, GEN_AI.operationName) === 'execute_tool';
   const url = text(span, HTTP_ATTR.urlFull);
   const session = sessionOf(span);
@@ -84,6 +84,13 @@ export function entryOfSpan(span: SourceSpan, attempts: readonly SourceSpan[], l
     ...(method !== undefined && url !== undefined ? { request: { method, url } } : {}),
     location,
   };
+}
+
+/** The key on a span. That of another call is none: whoever writes spans could show any snapshot as that of this one. */
+export function ownKeyOf(span: SourceSpan): string | undefined {
+  const parts = parseSnapshotKey(text(span, ATTR.snapshotKey) ?? '');
+  if (parts?.traceId !== span.traceId || parts.spanId !== span.spanId) return undefined;
+  return `v1/${parts.date}/${parts.traceId}/${parts.spanId}/${parts.digest16}`;
 }
 
 function sessionOf(span: SourceSpan): SessionRef | undefined {

@@ -32,11 +32,11 @@ function backend(
   };
 }
 
-const withAttributes = (attributes: Record<string, SpanAttribute>, more: Partial<SourceSpan> = {}): SourceSpan => ({
-  ...call,
-  attributes: { ...call.attributes, ...attributes },
-  ...more,
-});
+const withAttributes = (attributes: Record<string, SpanAttribute>, more: Partial<SourceSpan> = {}): SourceSpan => {
+  const { traceId, spanId } = { ...call, ...more };
+  const key = KEY.replace(TRACE_ID, traceId).replace(CALL_ID, spanId);
+  return { ...call, attributes: { ...call.attributes, [ATTR.snapshotKey]: key, ...attributes }, ...more };
+};
 
 async function listed(store: SnapshotStore, filter?: ListFilter): Promise<StoredEntry[]> {
   const entries: StoredEntry[] = [];
@@ -83,6 +83,14 @@ describe('an entry', () => {
         location: 'http://jaeger',
       },
     ]);
+  });
+
+  it('has no key where the span names that of another call: whoever writes spans could show any snapshot as its own', async () => {
+    const [otherTrace, otherSpan] = [KEY.replace(TRACE_ID, 'e'.repeat(32)), KEY.replace(CALL_ID, 'f'.repeat(16))];
+    for (const key of [otherTrace, otherSpan]) {
+      const entry = await one(withAttributes({ [ATTR.snapshotKey]: key }));
+      expect([entry.status, 'key' in entry]).toEqual(['not_kept', false]);
+    }
   });
 
   it('is not_kept without a key, and with one that is none', async () => {
@@ -143,7 +151,7 @@ describe('a listing', () => {
     const source = backend([call, other]);
     const store = createSourceStore(source);
     expect(await listed(store, { traceId: TRACE_ID, spanId: CALL_ID })).toHaveLength(1);
-    expect(await listed(store, { keys: [KEY, `${KEY.slice(0, -16)}${'0'.repeat(16)}`, 'x'] })).toHaveLength(2);
+    expect(await listed(store, { keys: [KEY, KEY.replace(CALL_ID, '9'.repeat(16))] })).toHaveLength(2);
     expect([source.traces, source.queries]).toEqual([[TRACE_ID, TRACE_ID], []]);
     const now = Date.now();
     await listed(store);

@@ -27,7 +27,7 @@ const MEANING: { readonly [verdict in AuditVerdict]: readonly [meaning: string, 
     'a collector batches payloads: take the batch processor and sending_queue.batch out of the payload pipeline (docs/pipeline.md)',
   ],
   invalid_key: [
-    'a span whose snapshot key is none',
+    'a span whose snapshot key is none, or that of another call',
     'an attribute limit below 80 characters cuts keys (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT), or somebody else wrote it',
   ],
   orphaned: [
