@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { snapshotKey } from '@orangebox/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentRun, chatAnswer, Recording, writeAgentRun } from './recordings.ts';
 import { cli } from './spawn.ts';
@@ -29,6 +30,20 @@ describe('orangebox alone', () => {
     expect(text).toMatch(/4 calls · 1 session · 1 tool run · 1 failed · 0 lost/);
     expect(text).toMatch(/last problem {2}gpt-4o 401 .*Incorrect API key provided/);
     expect(text).toContain(`orangebox show ${run.failed.id.slice(0, 6)}`);
+  });
+
+  it('counts what was not sent where something was', () => {
+    const partly = mkdtempSync(join(tmpdir(), 'obx-cli-shipped-'));
+    const recording = new Recording(join(partly, '.orangebox'));
+    const sent = recording.call({});
+    recording.call({ agoMs: 30_000 });
+    recording.add({ type: 'shipped', key: snapshotKey(sent) });
+    recording.write();
+    expect(cli([], { cwd: partly }).stdout).toContain('0 lost · 1 not sent');
+    const doctor = cli(['doctor'], { cwd: partly }).stdout;
+    expect(doctor).toContain('1 acknowledged, 1 not yet');
+    expect(doctor).toContain(`orangebox copy ${join(partly, '.orangebox')} s3://`);
+    rmSync(partly, { recursive: true });
   });
 
   it('says how to begin where nothing is recorded', () => {

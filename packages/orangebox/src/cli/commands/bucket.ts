@@ -7,6 +7,7 @@ import { parseCount, usage } from '../parse-options.ts';
 import { findPlaces } from '../places.ts';
 import { withProgress } from '../progress.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
+import { policyLines } from '../text/policy-lines.ts';
 import { padEnd } from '../text/table.ts';
 
 /** Options of `bucket init`. */
@@ -112,7 +113,7 @@ function write({ terminal }: CommandContext, report: BucketInitReport, options: 
   for (const [role, policy] of Object.entries(report.policies)) {
     terminal.line();
     terminal.line(c.dim(`policy of a ${role}:`));
-    terminal.line(safeJson(policy, 2));
+    for (const line of policyLines(policy)) terminal.line(line);
   }
 }
 

@@ -28,6 +28,8 @@ interface State {
   lost: number;
   partial: number;
   running: number;
+  shipped: number;
+  unshipped: number;
   inputTokens: number;
   outputTokens: number;
   newest?: StoredEntry;
@@ -95,6 +97,8 @@ async function gather(context: CommandContext): Promise<State> {
     lost: 0,
     partial: 0,
     running: 0,
+    shipped: 0,
+    unshipped: 0,
     inputTokens: 0,
     outputTokens: 0,
     problems: [],
@@ -109,6 +113,8 @@ async function gather(context: CommandContext): Promise<State> {
       state.failed++;
       state.lastProblem ??= entry;
     }
+    if (entry.shipped === true) state.shipped++;
+    else if (entry.key !== undefined && entry.status === 'stored') state.unshipped++;
     if (entry.status === 'lost') state.lost++;
     else if (entry.status === 'open') state.running++;
     else if (entry.status === 'stored' && entry.fidelity.level === 'partial') state.partial++;
@@ -142,6 +148,8 @@ function writeState(context: CommandContext, state: State): void {
       state.failed > 0 ? c.red(`${state.failed} failed`) : '',
       state.partial > 0 ? c.yellow(`${state.partial} partial`) : '',
       state.lost > 0 ? c.red(`${state.lost} lost`) : '0 lost',
+      // Where nothing was ever sent nothing is meant to be.
+      state.shipped > 0 && state.unshipped > 0 ? c.yellow(`${state.unshipped} not sent`) : '',
     ];
     terminal.line(`  ${counts.filter((part) => part !== '').join(' · ')}`);
     terminal.line(

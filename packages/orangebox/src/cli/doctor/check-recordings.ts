@@ -56,7 +56,7 @@ export async function checkRecordings(context: CommandContext): Promise<Check[]>
   );
   checks.push(dropCheck(drops), clockCheck(ahead));
   const ships = shipped > 0 || context.env.recording['ORANGEBOX_ENDPOINT'] !== undefined;
-  if (ships) checks.push(shippingCheck(unshipped, shipped));
+  if (ships) checks.push(shippingCheck(unshipped, shipped, located.dir));
   if (writer !== undefined) checks.push(writer);
   return checks;
 }
@@ -99,9 +99,9 @@ function clockCheck(ahead: readonly StoredEntry[]): Check {
   };
 }
 
-function shippingCheck(unshipped: readonly StoredEntry[], shipped: number): Check {
+function shippingCheck(unshipped: readonly StoredEntry[], shipped: number, dir: string): Check {
   const name = 'shipping';
   if (unshipped.length === 0) return { name, result: 'ok', message: `${plural(shipped, 'payload')} acknowledged` };
-  const hint = 'they stay in the segment; a process that still runs goes on sending them';
+  const hint = `they stay here: a process that still runs goes on sending its own; of one that has ended, send them with orangebox copy ${dir} s3://bucket/prefix`;
   return { name, result: 'warning', message: `${shipped} acknowledged, ${unshipped.length} not yet`, hint };
 }
