@@ -79,22 +79,36 @@ async function readParts(key: string, objects: KeyObjects, names: string[]): Pro
       fault ??= incomplete(key, members.size, count);
       continue;
     }
-    const pieces: Uint8Array[] = [];
-    let size = 0;
-    for (let i = 0; i < count; i += 1) {
-      const name = members.get(i);
-      const bytes = name === undefined ? undefined : await objects.read(name, SNAPSHOT_MAX_BYTES - size);
-      if (!bytes) break;
-      pieces.push(bytes);
-      size += bytes.length;
+    try {
+      const joined = await joinParts(key, members, count, objects);
+      if (!sha256(joined).startsWith(h)) throw changed(key);
+      return checked(await decodePayload(joined, objects.nameOf(`part-${h}-…`)), key);
+    } catch (error) {
+      // Parts are stored before anybody can tell what they join to: another set may be the right one.
+      if (!(error instanceof OrangeboxError) || error.code.startsWith('OBX_STORE_')) throw error;
+      fault ??= error;
     }
-    const joined = Buffer.concat(pieces);
-    if (pieces.length < count) fault ??= incomplete(key, pieces.length, count);
-    else if (!sha256(joined).startsWith(h)) fault ??= changed(key);
-    else return checked(await decodePayload(joined, objects.nameOf(`part-${h}-…`)), key);
   }
   if (fault) throw fault;
   return undefined;
+}
+
+async function joinParts(
+  key: string,
+  members: ReadonlyMap<number, string>,
+  count: number,
+  objects: KeyObjects,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for (let i = 0; i < count; i += 1) {
+    const name = members.get(i);
+    const bytes = name === undefined ? undefined : await objects.read(name, SNAPSHOT_MAX_BYTES - size);
+    if (!bytes) throw incomplete(key, pieces.length, count);
+    pieces.push(bytes);
+    size += bytes.length;
+  }
+  return Buffer.concat(pieces);
 }
 
 async function readEnvelopeObjects(key: string, objects: KeyObjects, names: string[]): Promise<Snapshot | undefined> {
@@ -116,6 +130,8 @@ async function joinEnvelopeParts(
   const sets = new Map<string, Map<number, Uint8Array>>();
   for (const part of parts) {
     if (part.partSha256 !== undefined && sha256(part.bytes) !== part.partSha256) continue;
+    // The only part is the payload.
+    if (part.count === 1 && part.payloadSha256 && sha256(part.bytes) !== part.payloadSha256) continue;
     const set = `${part.payloadSha256}/${part.count}`;
     if (!sets.has(set)) sets.set(set, new Map());
     sets.get(set)?.set(part.index, part.bytes);

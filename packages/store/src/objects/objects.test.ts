@@ -97,6 +97,27 @@ describe('the objects under a key', () => {
     expect(readdirSync(join(base, key)).length).toBe(before);
   });
 
+  it('are found beside whole payloads that are none, whichever name comes first', async () => {
+    const h = sha256(payload);
+    // Parts are stored before anybody can tell what they join to: a sender may put anything there, in two sets here.
+    const wrong: Uint8Array[] = [];
+    for (let n = 0; wrong.length < 2; n += 1) {
+      const bytes = gzipSync(`{"schema":"orangebox.snapshot/1","n":${n}}`);
+      if (sha256(bytes) < h) wrong.push(bytes);
+    }
+    for (const bytes of wrong) put(partObjectName(sha256(bytes), 0, 1), bytes);
+    await expect(get()).rejects.toMatchObject({ code: expect.stringMatching(/^OBX_SNAPSHOT_/) });
+    for (const [i, part] of thirds(payload).entries()) put(partObjectName(h, i, 3), part);
+    expect(await get()).toEqual(call);
+  });
+
+  it('are found in envelopes beside a body of other bytes that claims the same hash', async () => {
+    const claims = { key, index: 0, count: 1, payloadSha256: sha256(payload) };
+    put('traces_1.binpb', envelope({ ...claims, body: payload }));
+    put('traces_2.binpb', envelope({ ...claims, body: gzipSync('{}') }));
+    expect(await get()).toEqual(call);
+  });
+
   it('are said to be wrong in words: digest, version, place, no recording, too large', async () => {
     const faults: [unknown, string][] = [
       [{ ...call, kind: 'http' }, 'OBX_SNAPSHOT_DIGEST'],
