@@ -1,5 +1,12 @@
 /** A trace backend as a store: it says which calls there were, another store has their snapshots. */
-import { ATTR, HTTP_ATTR, INSTRUMENTATION_SCOPE, OrangeboxError, parseSnapshotKey, type Snapshot } from '@orangebox/schema';
+import {
+  ATTR,
+  HTTP_ATTR,
+  INSTRUMENTATION_SCOPE,
+  OrangeboxError,
+  parseSnapshotKey,
+  type Snapshot,
+} from '@orangebox/schema';
 import { unixMs } from '../filter.ts';
 import { type Candidate, selectEntries } from '../listing.ts';
 import { normalKey } from '../safe-fs.ts';
