@@ -15,6 +15,7 @@ export { OrangeboxError } from './errors.ts';
 export {
   DEFAULT_DIRECTORY,
   ENVELOPE_EXTENSION,
+  formatSnapshotKey,
   OBJECTS_DIRECTORY,
   PART_OBJECT_PATTERN,
   parseSegmentFileName,
@@ -27,6 +28,7 @@ export {
   segmentHost,
   SNAPSHOT_KEY_PATTERN,
   SNAPSHOT_OBJECT_NAME,
+  SNAPSHOT_PREFIX,
   type SnapshotKeyParts,
   snapshotKey,
 } from './key.ts';

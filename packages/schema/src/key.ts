@@ -1,5 +1,8 @@
 /** Keys, paths and part names of stored snapshots, defined once for every writer and reader. */
 
+/** Prefix of all snapshots of this version, and the beginning of their keys. */
+export const SNAPSHOT_PREFIX = 'v1/';
+
 /** Pattern of a snapshot key: `v1/<YYYYMMDD>/<traceId>/<spanId>/<first 16 hex of digest>`. */
 export const SNAPSHOT_KEY_PATTERN: RegExp = /^v1\/[0-9]{8}\/[0-9a-f]{32}\/[0-9a-f]{16}\/[0-9a-f]{16}$/;
 
@@ -21,7 +24,13 @@ export function snapshotKey(snapshot: {
 }): string {
   const startMs = Number(BigInt(snapshot.time.startUnixNano) / 1_000_000n);
   const date = new Date(startMs).toISOString().slice(0, 10).replaceAll('-', '');
-  return `v1/${date}/${snapshot.trace.traceId}/${snapshot.trace.spanId}/${snapshot.digest.slice(0, 16)}`;
+  const { traceId, spanId } = snapshot.trace;
+  return formatSnapshotKey({ date, traceId, spanId, digest16: snapshot.digest.slice(0, 16) });
+}
+
+/** Puts a key together. */
+export function formatSnapshotKey({ date, traceId, spanId, digest16 }: SnapshotKeyParts): string {
+  return `${SNAPSHOT_PREFIX}${date}/${traceId}/${spanId}/${digest16}`;
 }
 
 /** Takes a key apart; undefined when it is not one. A doubled slash is the same key. */

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { OrangeboxError, parseSnapshotKey } from '@orangebox/schema';
+import { formatSnapshotKey, OrangeboxError, parseSnapshotKey } from '@orangebox/schema';
 
 /** Prefix of files that are being written; readers and listings pass over them. */
 export const TEMPORARY_PREFIX = '.tmp-';
@@ -51,13 +51,13 @@ export function keyDirectory(base: string, key: string): string {
       hint: 'keys look like v1/<date>/<trace id>/<span id>/<16 hex digits>',
     });
   }
-  return join(base, 'v1', parts.date, parts.traceId, parts.spanId, parts.digest16);
+  return join(base, formatSnapshotKey(parts));
 }
 
 /** Normal form of a key; undefined when the text is none. A doubled slash is the same key. */
 export function normalKey(text: string): string | undefined {
   const parts = parseSnapshotKey(text);
-  return parts && `v1/${parts.date}/${parts.traceId}/${parts.spanId}/${parts.digest16}`;
+  return parts && formatSnapshotKey(parts);
 }
 
 /** Makes a private directory (0700) and those above it that are missing. */

@@ -1,6 +1,6 @@
 /** From an address to what is answered: the stores are asked, nothing is remembered. */
 import { decodeBody, withViews } from '@orangebox/codec';
-import { OrangeboxError, parseSnapshotKey, type Snapshot } from '@orangebox/schema';
+import { formatSnapshotKey, OrangeboxError, parseSnapshotKey, type Snapshot } from '@orangebox/schema';
 import { decodeContent, joinLater, type ListFilter, type SnapshotStore, type StoredEntry } from '@orangebox/store';
 import { callPage } from './call-page.ts';
 import type { CommandWords } from './commands.ts';
@@ -37,8 +37,8 @@ export function routeOf(encodedPath: string): Route {
   const keyed = KEYED.exec(path)?.[1];
   const parts = keyed === undefined ? undefined : parseSnapshotKey(keyed);
   if (parts) {
-    const { date, traceId, spanId, digest16 } = parts;
-    return { kind: 'call', traceId, spanId, key: `v1/${date}/${traceId}/${spanId}/${digest16}` };
+    const { traceId, spanId } = parts;
+    return { kind: 'call', traceId, spanId, key: formatSnapshotKey(parts) };
   }
   const m = ROUTE.exec(path);
   if (!m) return { kind: 'unknown' };

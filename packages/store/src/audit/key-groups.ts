@@ -1,5 +1,5 @@
 /** The objects of a day, gathered by the key they stand under. */
-import { parseSnapshotKey } from '@orangebox/schema';
+import { parseSnapshotKey, SNAPSHOT_PREFIX } from '@orangebox/schema';
 import type { BucketObject, ObjectBucket } from '../objects/bucket.ts';
 import { normalKey } from '../safe-fs.ts';
 
@@ -27,7 +27,7 @@ export async function* keyGroups(
   date: string,
 ): AsyncGenerator<KeyGroup | ForeignObject, void, undefined> {
   let group: KeyGroup | undefined;
-  for await (const object of bucket.list(`v1/${date}/`)) {
+  for await (const object of bucket.list(`${SNAPSHOT_PREFIX}${date}/`)) {
     const key = keyOf(object.name);
     if (key === undefined) {
       yield { foreign: object };

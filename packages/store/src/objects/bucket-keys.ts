@@ -1,5 +1,5 @@
 /** Snapshot keys in a bucket: the objects under one, and those of a trace. */
-import { parseSnapshotKey } from '@orangebox/schema';
+import { parseSnapshotKey, SNAPSHOT_PREFIX } from '@orangebox/schema';
 import { mapInOrder } from '../map-in-order.ts';
 import { dayMayMatch } from '../filter.ts';
 import type { ListFilter } from '../store.ts';
@@ -41,8 +41,25 @@ export async function snapshotDays(
   bucket: ObjectBucket,
   filter: Pick<ListFilter, 'sinceUnixMs' | 'untilUnixMs'>,
 ): Promise<string[]> {
-  const days = (await bucket.prefixes('v1/')).map((prefix) => prefix.slice('v1/'.length, -1));
+  const days = (await bucket.prefixes(SNAPSHOT_PREFIX)).map((prefix) => prefix.slice(SNAPSHOT_PREFIX.length, -1));
   return days.filter((day) => /^\d{8}$/.test(day) && dayMayMatch(day, filter)).sort();
+}
+
+/** Keys of the snapshots of a day (`YYYYMMDD`), or of a trace on that day, each once and in order. */
+export async function* keysOfDay(
+  bucket: ObjectBucket,
+  day: string,
+  traceId?: string,
+): AsyncGenerator<string, void, undefined> {
+  let last = '';
+  const folder = traceId === undefined ? day : `${day}/${traceId}`;
+  for await (const { name } of bucket.list(`${SNAPSHOT_PREFIX}${folder}/`)) {
+    const key = keyOfObject(name);
+    // The objects of a key follow one another.
+    if (key === undefined || key === last) continue;
+    last = key;
+    yield key;
+  }
 }
 
 /** Keys of the snapshots of a trace: one request per day of the bucket. */
@@ -52,18 +69,12 @@ export async function keysOfTrace(
   filter: Pick<ListFilter, 'sinceUnixMs' | 'untilUnixMs'>,
 ): Promise<string[]> {
   if (!/^[0-9a-f]{32}$/.test(traceId)) return [];
-  const keys = new Set<string>();
-  const days = await snapshotDays(bucket, filter);
-  const namesOf = async (day: string): Promise<string[]> => {
-    const names: string[] = [];
-    for await (const { name } of bucket.list(`v1/${day}/${traceId}/`)) names.push(name);
-    return names;
+  const found: string[] = [];
+  const keysOn = async (day: string): Promise<string[]> => {
+    const keys: string[] = [];
+    for await (const key of keysOfDay(bucket, day, traceId)) keys.push(key);
+    return keys;
   };
-  for await (const names of mapInOrder(days, CONCURRENCY, namesOf)) {
-    for (const name of names) {
-      const key = keyOfObject(name);
-      if (key !== undefined) keys.add(key);
-    }
-  }
-  return [...keys];
+  for await (const keys of mapInOrder(await snapshotDays(bucket, filter), CONCURRENCY, keysOn)) found.push(...keys);
+  return found;
 }

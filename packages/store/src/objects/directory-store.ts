@@ -1,7 +1,14 @@
 /** Snapshots in a directory laid out as the object store is: `<base>/<key>/…`. */
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OrangeboxError, type Snapshot, SNAPSHOT_OBJECT_NAME, snapshotKey } from '@orangebox/schema';
+import {
+  formatSnapshotKey,
+  OrangeboxError,
+  type Snapshot,
+  SNAPSHOT_OBJECT_NAME,
+  SNAPSHOT_PREFIX,
+  snapshotKey,
+} from '@orangebox/schema';
 import { entryOfSnapshot } from '../entry-of-snapshot.ts';
 import { dayMayMatch } from '../filter.ts';
 import { type Candidate, collectSelected, selectEntries } from '../listing.ts';
@@ -135,14 +142,14 @@ export class DirectoryStore implements SnapshotStore {
 
   async *#keys(filter: ListFilter): AsyncGenerator<FoundKey, void, undefined> {
     const wanted = filter.keys && new Set(filter.keys.flatMap((key) => normalKey(key) ?? []));
-    const base = join(this.location, 'v1');
+    const base = join(this.location, SNAPSHOT_PREFIX);
     for (const date of await listNames(base)) {
       if (!/^\d{8}$/.test(date) || !dayMayMatch(date, filter)) continue;
       for (const traceId of await listNames(join(base, date))) {
         if (filter.traceId !== undefined && filter.traceId !== traceId) continue;
         for (const spanId of await listNames(join(base, date, traceId))) {
           for (const digest of await listNames(join(base, date, traceId, spanId))) {
-            const key = normalKey(`v1/${date}/${traceId}/${spanId}/${digest}`);
+            const key = normalKey(formatSnapshotKey({ date, traceId, spanId, digest16: digest }));
             if (key !== undefined && (!wanted || wanted.has(key))) yield { key, date, traceId, spanId };
           }
         }

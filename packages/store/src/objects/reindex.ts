@@ -5,7 +5,7 @@
 import { INDEX_PREFIX, type IndexRow, OrangeboxError } from '@orangebox/schema';
 import { unixMs } from '../filter.ts';
 import { mapInOrder } from '../map-in-order.ts';
-import { bucketKeyObjects, keyOfObject, snapshotDays } from './bucket-keys.ts';
+import { bucketKeyObjects, keysOfDay, snapshotDays } from './bucket-keys.ts';
 import type { BucketObject, ObjectBucket } from './bucket.ts';
 import { listIndexObjects } from './index-reader.ts';
 import { indexRowOf } from './index-rows.ts';
@@ -163,17 +163,6 @@ async function stillAsListed(bucket: ObjectBucket, listed: readonly BucketObject
   };
   for await (const name of mapInOrder(listed, CONCURRENCY, check)) if (name !== undefined) names.push(name);
   return names;
-}
-
-async function* keysOfDay(bucket: ObjectBucket, day: string): AsyncGenerator<string, void, undefined> {
-  let last = '';
-  for await (const { name } of bucket.list(`v1/${day}/`)) {
-    const key = keyOfObject(name);
-    // The objects of a key follow one another.
-    if (key === undefined || key === last) continue;
-    last = key;
-    yield key;
-  }
 }
 
 interface OpenedKey {

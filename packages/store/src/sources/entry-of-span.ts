@@ -5,6 +5,7 @@ import {
   type Ending,
   type Fidelity,
   type FidelityReason,
+  formatSnapshotKey,
   GEN_AI,
   HTTP_ATTR,
   parseSnapshotKey,
@@ -90,7 +91,7 @@ export function entryOfSpan(span: SourceSpan, attempts: readonly SourceSpan[], l
 export function ownKeyOf(span: SourceSpan): string | undefined {
   const parts = parseSnapshotKey(text(span, ATTR.snapshotKey) ?? '');
   if (parts?.traceId !== span.traceId || parts.spanId !== span.spanId) return undefined;
-  return `v1/${parts.date}/${parts.traceId}/${parts.spanId}/${parts.digest16}`;
+  return formatSnapshotKey(parts);
 }
 
 function sessionOf(span: SourceSpan): SessionRef | undefined {

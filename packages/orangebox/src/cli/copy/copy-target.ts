@@ -1,8 +1,14 @@
 /** Where copies go: what is there already, and how it is written. */
 import { parseSnapshotKey, type Snapshot, SNAPSHOT_OBJECT_NAME } from '@orangebox/schema';
-import { createIndexWriter, indexRowOf, type IndexWriter, type ObjectBucket, readIndex } from '@orangebox/store';
+import {
+  createIndexWriter,
+  indexRowOf,
+  type IndexWriter,
+  keysOfDay,
+  type ObjectBucket,
+  readIndex,
+} from '@orangebox/store';
 import type { CopyPlace } from './copy-place.ts';
-import { keysOfDay } from './source-items.ts';
 
 /** What a target has of a day. */
 interface Day {

@@ -1,6 +1,6 @@
 /** What is to be copied, day by day of the calls' start. */
 import { OrangeboxError, parseSnapshotKey, type Snapshot } from '@orangebox/schema';
-import { createMemoryStore, type ListFilter, type ObjectBucket } from '@orangebox/store';
+import { createMemoryStore, keysOfDay, type ListFilter, type ObjectBucket, snapshotDays } from '@orangebox/store';
 import type { CopyPlace } from './copy-place.ts';
 
 /** A snapshot to copy. */
@@ -11,8 +11,6 @@ export interface CopyItem {
   /** The snapshot, digest verified; undefined when the filter does not take it. */
   load(): Promise<Snapshot | undefined>;
 }
-
-const DAY_MS = 86_400_000;
 
 /** The snapshots of a place that a filter takes. What has no bytes to copy fails when it is loaded. */
 export function itemsOf(place: CopyPlace, filter: ListFilter): AsyncIterable<CopyItem> {
@@ -34,10 +32,8 @@ async function* ofObjects(
   bucket: ObjectBucket,
   filter: ListFilter,
 ): AsyncGenerator<CopyItem, void, undefined> {
-  const days = (await bucket.prefixes('v1/')).map((prefix) => prefix.slice(3, -1)).sort();
   const wanted = filter.keys && new Set(filter.keys);
-  for (const day of days) {
-    if (!/^\d{8}$/.test(day) || !mayMatch(day, filter)) continue;
+  for (const day of await snapshotDays(bucket, filter)) {
     for await (const key of keysOfDay(bucket, day, filter.traceId)) {
       if (wanted !== undefined && !wanted.has(key)) continue;
       const load = async (): Promise<Snapshot | undefined> => {
@@ -50,28 +46,6 @@ async function* ofObjects(
       yield { key, day, load };
     }
   }
-}
-
-/** Keys of a day, each once; objects of one key stand together in the order of names. */
-export async function* keysOfDay(
-  bucket: ObjectBucket,
-  day: string,
-  traceId?: string,
-): AsyncGenerator<string, void, undefined> {
-  let last = '';
-  const prefix = `v1/${day}/${traceId === undefined ? '' : `${traceId}/`}`;
-  for await (const { name } of bucket.list(prefix)) {
-    const key = name.split('/').slice(0, 5).join('/');
-    if (key === last || name.length === key.length || parseSnapshotKey(key) === undefined) continue;
-    last = key;
-    yield key;
-  }
-}
-
-function mayMatch(day: string, { sinceUnixMs, untilUnixMs }: ListFilter): boolean {
-  const startMs = Date.UTC(Number(day.slice(0, 4)), Number(day.slice(4, 6)) - 1, Number(day.slice(6, 8)));
-  if (sinceUnixMs !== undefined && startMs + DAY_MS <= sinceUnixMs) return false;
-  return untilUnixMs === undefined || startMs < untilUnixMs;
 }
 
 async function takes(filter: ListFilter, snapshot: Snapshot): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** Lifecycle rules by prefix: how long objects stay, and when they move to a cheaper tier. */
 import type { LifecycleRule, TransitionStorageClass } from '@aws-sdk/client-s3';
-import { INDEX_PREFIX, QUARANTINE_PREFIX } from '@orangebox/schema';
+import { INDEX_PREFIX, QUARANTINE_PREFIX, SNAPSHOT_PREFIX } from '@orangebox/schema';
 import { sha256 } from '../../hash.ts';
 import { type BucketSetup, isNotOffered } from './bucket-setup.ts';
 import type { BucketInitOutcome } from './init-report.ts';
@@ -35,7 +35,7 @@ export function wantedRules(wishes: LifecycleWishes, prefix: string): LifecycleR
     ];
   };
   return [
-    ...rule('v1/', retentionDays, tier),
+    ...rule(SNAPSHOT_PREFIX, retentionDays, tier),
     ...rule(INDEX_PREFIX, retentionDays),
     ...rule(QUARANTINE_PREFIX, quarantineDays),
   ];
