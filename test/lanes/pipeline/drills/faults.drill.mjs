@@ -22,8 +22,10 @@ describe.each(['collector', 'queue'])('%s.yaml', (config) => {
     expect(result.payloads).toMatchObject({ different: [], strange: 0 });
     expect(result.payloads.promised).toBe(result.program.calls);
     expect(result.payloads.missing).toEqual([]);
-    // What a killed collector had in memory is gone: spans, but for those of which the store tells.
-    if (fault.name !== 'collector-killed') expect(result.metadata.inJaeger).toBe(result.metadata.promised);
+    // Spans that a killed collector held in memory are gone; with queue.yaml it holds none there.
+    if (config === 'queue' || fault.name !== 'collector-killed') {
+      expect(result.metadata.inJaeger).toBe(result.metadata.promised);
+    }
     expect(result.outcomes).toMatchObject({ conflict: 0, quarantined: 0, rejected: 0 });
     expect(result.program).toMatchObject({ code: 0, failed: 0, answersRight: true });
     // Each thing is said once.

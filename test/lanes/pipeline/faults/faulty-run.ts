@@ -77,7 +77,7 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
     ...own,
     archiverEnv: { ...own.archiverEnv, AWS_ENDPOINT_URL_S3: s3.url },
   });
-  s3.target = servers.weed?.url ?? '';
+  s3.aim(servers.weed?.url ?? '');
   const program = await startSteadyProgram({ ...LOAD, ...fault.load?.(config) }, servers.programEnv);
   const watch = watchMetrics({
     collector: servers.collector.telemetryUrl,

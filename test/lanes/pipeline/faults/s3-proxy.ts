@@ -20,23 +20,27 @@ export type S3Fault =
 /** The proxy. */
 export interface S3Proxy {
   readonly url: string;
-  /** The server behind it. */
-  target: string;
+  /** Names the server behind it; requests that came before wait for it. */
+  aim(target: string): void;
   fault: S3Fault;
   /** Requests that met a fault. */
   readonly faulty: number;
   close(): Promise<void>;
 }
 
-/** Starts a proxy; `target` has to be set before the first request. */
+/** Starts a proxy, which may be before the server behind it. */
 export async function startS3Proxy(): Promise<S3Proxy> {
   let faulty = 0;
+  let aim: (target: string) => void = () => undefined;
+  const target = new Promise<string>((resolve) => (aim = resolve));
+  const onward = (request: IncomingMessage, response: ServerResponse, mute = false): void =>
+    void target.then((url) => pass(request, response, url, mute));
   const server = createServer((request, response) => {
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     const { fault } = proxy;
     if (fault.kind === 'none' || Math.random() >= (fault.share ?? 1)) {
-      pass(request, response, proxy.target);
+      onward(request, response);
       return;
     }
     faulty += 1;
@@ -44,20 +48,20 @@ export async function startS3Proxy(): Promise<S3Proxy> {
       case 'status':
         return answer(request, response, fault.status, fault.code);
       case 'slow':
-        return void setTimeout(() => pass(request, response, proxy.target), fault.ms);
+        return void setTimeout(() => onward(request, response), fault.ms);
       case 'hang':
         return void request.resume();
       case 'cut':
         return void request.once('data', () => request.socket.resetAndDestroy());
       case 'mute':
-        return pass(request, response, proxy.target, true);
+        return onward(request, response, true);
     }
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const proxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    target: '',
+    aim,
     fault: { kind: 'none' } as S3Fault,
     get faulty() {
       return faulty;
@@ -71,7 +75,7 @@ export async function startS3Proxy(): Promise<S3Proxy> {
   return proxy;
 }
 
-function pass(request: IncomingMessage, response: ServerResponse, target: string, mute = false): void {
+function pass(request: IncomingMessage, response: ServerResponse, target: string, mute: boolean): void {
   const { hostname, port } = new URL(target);
   const { method, url, headers } = request;
   const onward = httpRequest({ hostname, port, method, path: url, headers }, (answered) => {
