@@ -30,10 +30,11 @@ export async function bucketInit(
   options: BucketOptions,
 ): Promise<number> {
   const { terminal } = context;
+  const asked = wishesOf(options);
   const places = await findPlaces(context);
   const url = place ?? places.store?.url;
   if (url === undefined) throw usage('bucket init needs a bucket', 'orangebox bucket init s3://bucket/prefix');
-  const wishes: BucketInitOptions = { ...wishesOf(options), env: places.storeEnv, cwd: context.cwd };
+  const wishes: BucketInitOptions = { ...asked, env: places.storeEnv, cwd: context.cwd };
   const plan = await withProgress(
     terminal,
     () => 'looking at the bucket',
@@ -74,9 +75,21 @@ function wishesOf(options: BucketOptions): Omit<BucketInitOptions, 'env' | 'cwd'
     ...(quarantineDays === undefined ? {} : { quarantineDays }),
     ...(tier === undefined ? {} : { tier }),
     ...(options.kmsKey === undefined ? {} : { encryption: { kmsKeyId: options.kmsKey } }),
-    ...(options.writer === undefined ? {} : { writers: options.writer }),
-    ...(options.reader === undefined ? {} : { readers: options.reader }),
+    ...(options.writer === undefined ? {} : { writers: principals(options.writer, '--writer') }),
+    ...(options.reader === undefined ? {} : { readers: principals(options.reader, '--reader') }),
   };
+}
+
+/** People, roles and accounts. `*` would open the recordings to everybody; what else is no ARN is a bucket that came too late. */
+function principals(words: readonly string[], option: string): string[] {
+  for (const word of words) {
+    if (/^(?:\d{12}|arn:[\w-]+:(?:iam|sts):[^*\s]+)$/.test(word)) continue;
+    throw usage(
+      `${option} takes ARNs of users and roles or account numbers, not "${escapeLine(word)}"`,
+      `orangebox bucket init s3://bucket/prefix ${option} arn:aws:iam::123456789012:user/name`,
+    );
+  }
+  return [...words];
 }
 
 function tierOf(text: string): NonNullable<BucketInitOptions['tier']> {
