@@ -210,3 +210,19 @@ it('takes only clients with a certificate that it knows, where it is told so', a
   expect(readdirSync(base)).not.toContain('store');
   expect(await send('client')).toBe(200);
 });
+
+it.each([
+  ['--listen', 'nowhere:at:all', 'HOST:PORT'],
+  ['--token-file', 'missing', 'token file'],
+  ['--tls-cert', 'missing', 'needs a certificate and its key'],
+  ['--tls-key', 'missing', 'needs a certificate and its key'],
+  ['--tls-client-ca', 'missing', 'needs a certificate and its key'],
+  ['--memory-bytes', '1', 'ORANGEBOX_ARCHIVE_MEMORY_BYTES'],
+  ['--max-request-bytes', '1', 'ORANGEBOX_ARCHIVE_MAX_REQUEST_BYTES'],
+  ['--max-connections', '0', 'ORANGEBOX_ARCHIVE_MAX_CONNECTIONS'],
+  ['--writes', 'many', 'ORANGEBOX_ARCHIVE_WRITES'],
+])('reads %s, and ends with 2 where it makes no sense', (option, value, said) => {
+  const result = cli(['archive', '--store', store, option, value], { cwd: base });
+  expect(result).toMatchObject({ code: 2, stdout: '' });
+  expect(result.stderr).toContain(said);
+});
