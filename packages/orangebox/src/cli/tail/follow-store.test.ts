@@ -48,3 +48,22 @@ it('forgets calls only when there are many, and then those that began before', (
   seen.forgetBefore(BEGIN_MS + 500);
   expect([seen.size, seen.has('499'), seen.has('500')]).toEqual([500, false, true]);
 });
+
+it('shows a call when it begins and when it ends, each once', async () => {
+  const running: StoredEntry = { ...call(1, BEGIN_MS + 1_000), status: 'open' };
+  let calls: StoredEntry[] = [];
+  const store = {
+    kind: 'segments',
+    async *list({ status }: ListFilter) {
+      yield* calls.filter((entry) => status === undefined || entry.status === status);
+    },
+  } as unknown as SnapshotStore;
+  const follower = new StoreFollower(store, { filter: {}, nowMs: () => BEGIN_MS + 2_000, windowMs: 60_000 });
+  await follower.begin(10);
+  calls = [running];
+  expect(await follower.look()).toEqual({ begun: [running], ended: [] });
+  expect(await follower.look()).toEqual({ begun: [], ended: [] });
+  calls = [{ ...running, status: 'stored' }];
+  expect(await follower.look()).toEqual({ begun: [], ended: calls });
+  expect(await follower.look()).toEqual({ begun: [], ended: [] });
+});
