@@ -75,6 +75,9 @@ export async function keysOfTrace(
     for await (const key of keysOfDay(bucket, day, traceId)) keys.push(key);
     return keys;
   };
-  for await (const keys of mapInOrder(await snapshotDays(bucket, filter), CONCURRENCY, keysOn)) found.push(...keys);
+  for await (const keys of mapInOrder(await snapshotDays(bucket, filter), CONCURRENCY, keysOn)) {
+    // One by one: as arguments of one call there could be more than a stack holds.
+    for (const key of keys) found.push(key);
+  }
   return found;
 }

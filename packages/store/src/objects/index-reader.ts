@@ -61,7 +61,7 @@ export async function* readIndexMinutes(
       rows = [];
     }
     current = minute;
-    rows.push(...object.rows);
+    for (const row of object.rows) rows.push(row);
   }
   if (rows.length > 0) yield rows;
 }

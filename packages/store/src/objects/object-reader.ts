@@ -116,8 +116,11 @@ async function readEnvelopeObjects(key: string, objects: KeyObjects, names: stri
   for (const name of names) {
     if (!name.endsWith(ENVELOPE_EXTENSION)) continue;
     const bytes = await objects.read(name, SNAPSHOT_MAX_BYTES);
-    // An object may hold other keys' payloads too when the collector batched them.
-    if (bytes) parts.push(...readEnvelopes(bytes).filter((part) => part.key.replace(/\/{2,}/g, '/') === key));
+    if (!bytes) continue;
+    for (const part of readEnvelopes(bytes)) {
+      // An object may hold other keys' payloads too when the collector batched them.
+      if (part.key.replace(/\/{2,}/g, '/') === key) parts.push(part);
+    }
   }
   return joinEnvelopeParts(key, parts, objects);
 }
