@@ -93,14 +93,14 @@ function report(context: CommandContext, ref: string, snapshot: Snapshot, result
       ? `  ${c.dim('no outgoing socket')}`
       : `  ${c.red(`${plural(sockets, 'socket')} refused: something tried to reach the network`)}`,
   );
+  if (result.events !== undefined && result.events.length > 0)
+    terminal.line(c.dim(`  ${plural(result.events.length, 'event')} streamed`));
   terminal.line();
   renderOutcome(pen, snapshot, result);
 }
 
 function renderOutcome(pen: Pen, snapshot: Snapshot, result: RecordedReplay): void {
   const c = pen.colors;
-  if (result.events !== undefined && result.events.length > 0)
-    pen.line(c.dim(`  ${plural(result.events.length, 'event')} streamed`));
   if (result.error !== undefined) {
     const facts = errorFacts(result.error);
     pen.line(`${c.red('▌')}${c.bold(c.red('the client threw'))}  ${escapeLine(facts.name)}`);
