@@ -1,5 +1,5 @@
 /** The archiver: OTLP/HTTP in, objects out. It holds no state that another would need: any number may run at once. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type IndexRow, OrangeboxError } from '@orangebox/schema';
@@ -182,6 +182,9 @@ function authWord(tokens: readonly string[], tls: ArchiverTls | undefined): stri
   return words.join('+') || 'none';
 }
 
+/** How long the answer to a fault may take to be sent. */
+const ANSWER_MS = 500;
+
 /** Answers to what is not even a request. */
 const STATUS_OF_FAULT: { readonly [code: string]: string } = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
@@ -207,20 +210,29 @@ function makeServer(
   server.on('checkContinue', routes);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const status = STATUS_OF_FAULT[error.code ?? ''] ?? '400 Bad Request';
-    if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-    else socket.destroy();
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+    // That closes our half only. A client that keeps its own open would keep its connection, and the memory of its body.
+    setTimeout(() => socket.destroy(), ANSWER_MS).unref();
   });
   return server;
 }
 
 function tlsServer(
   tls: ArchiverTls,
-  http: object,
+  http: ServerOptions & { headersTimeout: number },
   routes: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   const client = tls.clientCa === undefined ? {} : { ca: tls.clientCa, requestCert: true, rejectUnauthorized: true };
+  const handshake = { handshakeTimeout: http.headersTimeout };
   try {
-    return createTlsServer({ ...http, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2', ...client }, routes);
+    return createTlsServer(
+      { ...http, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2', ...handshake, ...client },
+      routes,
+    );
   } catch (cause) {
     throw new OrangeboxError('OBX_ARCHIVE_TLS', 'the certificate or key cannot be used', {
       cause,

@@ -80,7 +80,7 @@ describe('a request that is too much', () => {
     // 10 MiB for requests.
     const running = await bench({ limits: { memoryBytes: 32 * MIB } });
     const slow = raw(running, `${HEAD}content-length: ${9 * MIB}\r\n\r\n`);
-    await once(slow.socket, 'connect');
+    slow.socket.write(Buffer.alloc(8 * MIB));
     const { key, part } = recorded();
     const body = partRequest(key, part);
     await expect.poll(() => running.metric('in_flight_bytes')).toBe(9 * MIB);
@@ -164,6 +164,32 @@ describe('a client that behaves badly', () => {
     expect(await headers.answer).toMatch(/408/);
     expect(await body.answer).toMatch(/^HTTP\/1\.1 4\d\d /);
     await expect.poll(() => isIdle(running)).toBe(true);
+  });
+
+  it('is let go also when it does not take the end of the connection for one, and goes on sending', async () => {
+    const running = await bench({ limits: { requestTimeoutMs: 300, connections: 2 } });
+    const closed = [HEAD.slice(0, 40), `${HEAD}content-length: ${40 * MIB}\r\n\r\n`].map(async (text) => {
+      const socket = connect({ port: running.archiver.port, host: '127.0.0.1', allowHalfOpen: true });
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      socket.resume();
+      socket.write(text);
+      const sending = setInterval(() => socket.write('a'), 50);
+      await once(socket, 'close');
+      clearInterval(sending);
+    });
+    await Promise.all(closed);
+    await expect.poll(() => isIdle(running)).toBe(true);
+  });
+
+  it('holds no room of others by saying how much it will send', async () => {
+    // 10 MiB for requests.
+    const running = await bench({ limits: { memoryBytes: 32 * MIB } });
+    for (let i = 0; i < 3; i += 1) raw(running, `${HEAD}content-length: ${9 * MIB}\r\n\r\n${'a'.repeat(1000)}`);
+    await expect.poll(() => running.metric('in_flight_bytes')).toBeGreaterThan(0);
+    const { key, part } = recorded();
+    expect((await running.post(partRequest(key, part))).status).toBe(200);
+    expect((await running.post(Buffer.alloc(9 * MIB))).status).toBe(400);
   });
 
   it('leaves nothing behind when it goes away within its body', async () => {

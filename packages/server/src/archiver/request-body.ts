@@ -49,17 +49,32 @@ async function readSent(request: IncomingMessage, booking: Booking, maxBytes: nu
   const said = contentLength(request);
   if (said !== undefined) {
     if (said > maxBytes) throw tooLarge(maxBytes);
-    if (!booking.tryTake(said)) throw noMemory();
-    const whole = Buffer.allocUnsafeSlow(said);
-    let size = 0;
-    for await (const chunk of chunksOf(request)) {
-      chunk.copy(whole, size);
-      size += chunk.length;
-    }
-    if (size !== said) throw new BodyError('aborted', 'the body ended early');
-    return whole;
+    return fill(chunksOf(request), booking, said);
   }
   return collect(chunksOf(request), booking, maxBytes);
+}
+
+/**
+ * A body of a known length. Memory is taken as bytes come, so that nobody holds room of others by announcing a body; the
+ * moment in which its beginning is copied is not booked.
+ */
+async function fill(chunks: AsyncIterable<Buffer>, booking: Booking, said: number): Promise<Buffer> {
+  let whole = Buffer.alloc(0);
+  let size = 0;
+  for await (const chunk of chunks) {
+    const needed = size + chunk.length;
+    if (needed > whole.length) {
+      const length = Math.min(said, Math.max(needed, 2 * whole.length));
+      if (!booking.tryTake(length - whole.length)) throw noMemory();
+      const larger = Buffer.allocUnsafeSlow(length);
+      whole.copy(larger, 0, 0, size);
+      whole = larger;
+    }
+    chunk.copy(whole, size);
+    size = needed;
+  }
+  if (size !== said) throw new BodyError('aborted', 'the body ended early');
+  return whole;
 }
 
 async function* chunksOf(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
