@@ -175,7 +175,7 @@ describe('a client that behaves badly', () => {
       socket.resume();
       socket.write(text);
       const sending = setInterval(() => socket.write('a'), 50);
-      await once(socket, 'close');
+      await new Promise((resolve) => socket.once('close', resolve));
       clearInterval(sending);
     });
     await Promise.all(closed);
