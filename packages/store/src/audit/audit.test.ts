@@ -212,6 +212,21 @@ describe('a comparison of spans and objects', () => {
     expect(nonZero(bounded)).toEqual({ unchecked: 20 - 7 - 3 });
   });
 
+  it('asks a backend that always cuts its answers so often and no more, and once where a shorter time does not help', async () => {
+    for (const [isFinal, most] of [
+      [false, 256],
+      [true, 1],
+    ] as const) {
+      let searches = 0;
+      backend.search = async () => {
+        searches += 1;
+        return { spans: [], truncated: true, isFinal };
+      };
+      expect((await audit()).truncated).toBe(true);
+      expect(searches).toBeLessThanOrEqual(most);
+    }
+  });
+
   it('looks the trace up before it calls an object an orphan', async () => {
     const snapshot = await kept(30 * MINUTE);
     const [span] = backend.spans;

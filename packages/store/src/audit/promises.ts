@@ -28,8 +28,12 @@ export interface Promises {
 /** A search that was cut is repeated in halves down to this length. */
 const SHORTEST_WINDOW_MS = 1000;
 
+/** Most searches: each of them may be hundreds of requests. */
+const SEARCHES_MAX = 256;
+
 /**
- * All promises of spans in a time range. A backend that cuts its answers is asked again in shorter pieces of it.
+ * All promises of spans in a time range. A backend that cuts its answers is asked again in shorter pieces of it, where that
+ * can help.
  *
  * @throws OrangeboxError `OBX_SOURCE_*`.
  */
@@ -40,12 +44,14 @@ export async function collectPromises(
   const found: Promises = { byKey: new Map(), invalid: [], canaries: new Set(), truncated: false };
   const seenInvalid = new Set<string>();
   const windows = [range];
+  let left = SEARCHES_MAX;
   for (let window = windows.pop(); window !== undefined; window = windows.pop()) {
-    const { spans, truncated } = await source.search(window);
+    left -= 1;
+    const { spans, truncated, isFinal } = await source.search(window);
     for (const span of spans) addSpan(found, seenInvalid, span);
     if (!truncated) continue;
     const lengthMs = window.untilUnixMs - window.sinceUnixMs;
-    if (lengthMs <= SHORTEST_WINDOW_MS) {
+    if (isFinal === true || lengthMs <= SHORTEST_WINDOW_MS || windows.length + 2 > left) {
       found.truncated = true;
       continue;
     }

@@ -109,6 +109,15 @@ describe('a search in Jaeger', () => {
     expect(tags).toContainEqual({ [ATTR.snapshotFidelity]: 'partial' });
   });
 
+  it('says of more services than it asks that a shorter time does not help', async () => {
+    const many = { body: { services: Array.from({ length: 201 }, (_, n) => `service ${n}`) } };
+    const server = await answerServer((asked) => (asked.path === '/api/v3/services' ? many : { body: { data: [] } }));
+    const query = { ...WINDOW, attributes: { [ATTR.sessionId]: SESSION_ID } };
+    const found = await createJaegerSource({ url: server.url }).search(query);
+    expect(found).toEqual({ spans: [], truncated: true, isFinal: true });
+    expect(parametersOf(server.asked, '/api/traces')).toHaveLength(200);
+  });
+
   it.each([
     ['camel', 'query.serviceName', 'query.searchDepth'],
     ['snake', 'query.service_name', 'query.num_traces'],

@@ -73,7 +73,8 @@ class JaegerSource implements TraceSource {
     const limit = query.traceLimit ?? TRACES_PER_REQUEST;
     const jobs = asked.flatMap((service) => conditions.map((condition) => ({ service, tags: condition, limit })));
     const found = new SpanSet();
-    let truncated = services.length > asked.length;
+    const isFinal = services.length > asked.length;
+    let truncated = isFinal;
     await inParallel(jobs, CONCURRENCY, async (job) => {
       const result = await searchWindows(
         { sinceUnixMs: query.sinceUnixMs, untilUnixMs, split: query.traceLimit === undefined },
@@ -85,7 +86,7 @@ class JaegerSource implements TraceSource {
       found.add(result.spans);
       truncated ||= result.truncated;
     });
-    return { spans: found.values(), truncated };
+    return { spans: found.values(), truncated, ...(isFinal ? { isFinal } : {}) };
   }
 
   async #services(): Promise<string[]> {

@@ -45,6 +45,8 @@ export interface SpanSearch {
   spans: SourceSpan[];
   /** There are more: a limit of the backend, of the query or of this program cut it. */
   truncated: boolean;
+  /** Asking for a shorter time would be cut in the same way. */
+  isFinal?: boolean;
 }
 
 /** Where a trace backend is, and how it is asked. */
