@@ -158,6 +158,21 @@ describe('doctor', () => {
     expect(code).toBe(0);
   });
 
+  it('names the places elsewhere, asks nothing of them, and finds a fault in what names them', () => {
+    const env = { ORANGEBOX_SOURCE: 'http://me:word@127.0.0.1:9', ORANGEBOX_STORE: 's3://bucket/prefix' };
+    const named = cli(['doctor'], { cwd, env });
+    expect(named.stdout).toContain('http://127.0.0.1:9 (ORANGEBOX_SOURCE), s3://bucket/prefix (ORANGEBOX_STORE)');
+    expect(named.stdout).toContain('orangebox doctor --since 1h compares the two');
+    expect(named.stdout).not.toContain('word');
+    expect(named.code).toBe(0);
+    const wrong = cli(['doctor'], {
+      cwd: tmpdir(),
+      env: { ORANGEBOX_CONTEXT: 'nowhere', ORANGEBOX_DIR: join(cwd, 'none') },
+    });
+    expect(wrong.stdout).toMatch(/✗ elsewhere +ORANGEBOX_CONTEXT names "nowhere"/);
+    expect(wrong.code).toBe(1);
+  });
+
   it('finds drops, losses, open permissions and misspelt variables', () => {
     const place = mkdtempSync(join(tmpdir(), 'obx-cli-doctor-'));
     const recording = new Recording(join(place, '.orangebox'));

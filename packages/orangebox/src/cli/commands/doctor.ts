@@ -2,6 +2,7 @@
 import type { CommandContext } from '../context.ts';
 import { checkEnvironment } from '../doctor/check-environment.ts';
 import { checkDirectory } from '../doctor/check-directory.ts';
+import { checkPlaces } from '../doctor/check-places.ts';
 import { checkRecordings } from '../doctor/check-recordings.ts';
 import { checkVersions } from '../doctor/check-versions.ts';
 import type { Check } from '../doctor/check.ts';
@@ -62,6 +63,7 @@ async function checkAll(context: CommandContext, options: { json?: boolean }): P
     ...(located.exists ? await checkRecordings(context) : []),
     ...(await checkVersions(context)),
     ...checkEnvironment(context),
+    ...(await checkPlaces(context)),
   ];
   const checks = await withProgress(terminal, () => 'checking', work());
   if (options.json === true) terminal.line(safeJson(checks, 2));
