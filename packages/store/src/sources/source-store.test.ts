@@ -182,7 +182,19 @@ describe('a listing', () => {
   it('says that it is not all where the backend gave no more', async () => {
     const store = createSourceStore(backend([call], true));
     await listed(store);
-    expect(await store.problems()).toMatchObject([{ code: 'OBX_SOURCE_TRUNCATED', location: 'http://jaeger' }]);
+    expect(await store.problems()).toMatchObject([
+      { code: 'OBX_SOURCE_TRUNCATED', location: 'http://jaeger', hint: 'ask for a shorter time' },
+    ]);
+    const manyServices = { ...backend(SPANS), search: async () => ({ spans: [], truncated: true, isFinal: true }) };
+    const other = createSourceStore(manyServices);
+    expect(await listed(other)).toEqual([]);
+    expect(await other.problems()).toMatchObject([
+      {
+        code: 'OBX_SOURCE_TRUNCATED',
+        message: expect.stringContaining('services'),
+        hint: expect.stringContaining('trace id'),
+      },
+    ]);
   });
 });
 

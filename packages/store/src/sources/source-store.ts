@@ -36,7 +36,7 @@ class SourceStore implements SnapshotStore {
   readonly location: string;
   readonly #source: TraceSource;
   readonly #payloads: SnapshotStore | undefined;
-  #truncated = false;
+  #cut: 'no' | 'by number' | 'by services' = 'no';
 
   constructor(source: TraceSource, payloads: SnapshotStore | undefined) {
     this.#source = source;
@@ -92,7 +92,7 @@ class SourceStore implements SnapshotStore {
   }
 
   async *list(filter: ListFilter = {}): AsyncGenerator<StoredEntry, void, undefined> {
-    this.#truncated = false;
+    this.#cut = 'no';
     const spans = await this.#spans(filter);
     yield* selectEntries(candidatesOf(spans, this.location), filter, (entry) => this.load(entry));
   }
@@ -110,23 +110,15 @@ class SourceStore implements SnapshotStore {
       untilUnixMs: until,
       ...(filter.sessionId === undefined ? {} : { attributes: { [ATTR.sessionId]: filter.sessionId } }),
     };
-    const { spans, truncated } = await this.#source.search(query);
-    this.#truncated = truncated;
+    const { spans, truncated, isFinal } = await this.#source.search(query);
+    if (truncated) this.#cut = isFinal === true ? 'by services' : 'by number';
     return spans;
   }
 
   async problems(): Promise<StoreProblem[]> {
-    const own: StoreProblem[] = this.#truncated
-      ? [
-          {
-            code: 'OBX_SOURCE_TRUNCATED',
-            message: 'there are more calls than the trace backend gave: the oldest are missing',
-            hint: 'ask for a shorter time',
-            location: this.location,
-          },
-        ]
-      : [];
-    return [...own, ...((await this.#payloads?.problems()) ?? [])];
+    const own = this.#cut === 'no' ? [] : [{ code: 'OBX_SOURCE_TRUNCATED' as const, ...CUT[this.#cut] }];
+    const location = this.location;
+    return [...own.map((problem) => ({ ...problem, location })), ...((await this.#payloads?.problems()) ?? [])];
   }
 
   async close(): Promise<void> {
@@ -139,6 +131,18 @@ class SourceStore implements SnapshotStore {
     });
   }
 }
+
+/** Why calls may be missing, and what can be done. */
+const CUT = {
+  'by number': {
+    message: 'there are more calls than the trace backend gave: the oldest are missing',
+    hint: 'ask for a shorter time',
+  },
+  'by services': {
+    message: 'the trace backend has more services than are asked: calls of the others are missing',
+    hint: 'a trace id finds a call of any service',
+  },
+} as const;
 
 /** The calls and tool executions among spans, each with its attempts. */
 function candidatesOf(spans: readonly SourceSpan[], location: string): Candidate[] {
