@@ -115,12 +115,25 @@ describe('with a source', () => {
 
   it('a backend that does not answer is named beside the time that a bucket needs', async () => {
     const env = { ORANGEBOX_SOURCE: 'http://127.0.0.1:9', ORANGEBOX_STORE: bucketUrl };
-    for (const args of [['ls'], ['show', 'abcdef12']]) {
-      const refused = await ask(args, env);
-      expect(refused.code).toBe(2);
-      expect(refused.stderr).toMatch(/^not searched: http:\/\/127\.0\.0\.1:9 cannot be reached/);
-      expect(refused.stderr).toContain('OBX_STORE_SINCE_REQUIRED');
-    }
+    const refused = await ask(['show', 'abcdef12'], env);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/^not searched: http:\/\/127\.0\.0\.1:9 cannot be reached/);
+    expect(refused.stderr).toContain('OBX_STORE_SINCE_REQUIRED');
+    const listed = await ask(['ls'], env);
+    expect(listed.code).toBe(0);
+    expect(listed.stderr).toMatch(/^not searched: http:\/\/127\.0\.0\.1:9 cannot be reached/);
+    expect(listed.stdout.trimEnd().split('\n')).toHaveLength(4);
+  });
+
+  it('ls without a time asks the bucket about the hour that it asks the backend about', async () => {
+    const listed = await ask(['ls'], { ORANGEBOX_SOURCE: jaeger.url, ORANGEBOX_STORE: bucketUrl });
+    expect(listed).toMatchObject({ code: 0, stderr: '' });
+    const kept = listed.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t').at(-1));
+    expect(kept.filter((word) => word === 'promised')).toHaveLength(1);
+    expect(kept).toHaveLength(5);
   });
 
   it('a short ref leads to the payload in the bucket', async () => {

@@ -12,6 +12,7 @@ import { fieldsOf } from '../entry-fields.ts';
 import { keptOf, nameOf, outcomeOf, placeOf, scopeOf, sessionOf, toolsOf } from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FilterOptions, filterFrom } from '../filter-options.ts';
+import { JoinedStore } from '../joined-store.ts';
 import { openStore } from '../open-store.ts';
 import { parseCount } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
@@ -29,13 +30,21 @@ export interface LsOptions extends FilterOptions {
 }
 
 const DEFAULT_LIMIT = 30;
+/** As far back as a trace backend is asked without a time. */
+const UNTIMED_MS = 3_600_000;
 
 /** Lists calls: a table on a terminal, tab-separated fields off one, JSON with `--json`. */
 export async function ls(context: CommandContext, options: LsOptions): Promise<number> {
   const { terminal } = context;
   const limit = options.number === undefined ? DEFAULT_LIMIT : parseCount(options.number, '-n', 0);
   const filter = filterFrom(options, context.nowMs);
-  const { store, remote } = await openStore(context);
+  const { store, places, remote } = await openStore(context);
+  const isTimed = [filter.sinceUnixMs, filter.untilUnixMs, filter.traceId, filter.sessionId].some(
+    (v) => v !== undefined,
+  );
+  // A backend is asked about this time by itself: the bucket beside it tells which promises are kept, and the tools asked for.
+  const isLastHour = !isTimed && places.source !== undefined && store instanceof JoinedStore;
+  if (isLastHour) store.assume({ sinceUnixMs: context.nowMs - UNTIMED_MS });
   if (filter.sessionId !== undefined)
     filter.sessionId = (await sessionIdOf(filter.sessionId, store, filter)) ?? filter.sessionId;
   const entries: StoredEntry[] = [];
@@ -57,7 +66,7 @@ export async function ls(context: CommandContext, options: LsOptions): Promise<n
   if (entries.length === 0 && terminal.errorInteractive) {
     terminal.note(Object.keys(filter).length > 0 ? 'no call matches' : 'nothing is recorded yet');
   }
-  if (remote.length > 0) await noteLimits(context, store, filter);
+  if (remote.length > 0) await noteLimits(context, store, isLastHour);
   if (more && terminal.errorInteractive) terminal.note(`the newest ${limit} are shown; -n 0 shows all`);
   await store.close();
   return EXIT.ok;
@@ -72,12 +81,11 @@ async function sessionIdOf(text: string, store: SnapshotStore, filter: ListFilte
 }
 
 /** What the list does not show because a place elsewhere was not asked for it. */
-async function noteLimits({ terminal }: CommandContext, store: SnapshotStore, filter: ListFilter): Promise<void> {
+async function noteLimits({ terminal }: CommandContext, store: SnapshotStore, isLastHour: boolean): Promise<void> {
   const cut = (await store.problems()).find((problem) => problem.code === 'OBX_SOURCE_TRUNCATED');
   if (cut !== undefined) terminal.note(escapeLine(`${cut.message}${cut.hint === undefined ? '' : `: ${cut.hint}`}`));
-  const isBounded = filter.sinceUnixMs !== undefined || filter.traceId !== undefined;
-  if (!isBounded && terminal.errorInteractive)
-    terminal.note('without --since a trace backend is asked about the last hour, and a bucket not at all');
+  if (isLastHour && terminal.errorInteractive)
+    terminal.note('without --since places elsewhere are asked about the last hour');
 }
 
 function writeTable(context: CommandContext, entries: readonly StoredEntry[]): void {
