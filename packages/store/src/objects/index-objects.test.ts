@@ -1,54 +1,20 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  indexObjectName,
-  type IndexRow,
-  OrangeboxError,
-  parseIndexObjectName,
-  type Snapshot,
-  snapshotKey,
-} from '@orangebox/schema';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { indexObjectName, type IndexRow, OrangeboxError, parseIndexObjectName, snapshotKey } from '@orangebox/schema';
 import { passThrough } from '../testing/bucket-suite.ts';
-import { temporaryDirectory, TestSegments } from '../testing/write-segments.ts';
+import { DAY, indexBench, keysOf, MINUTE } from '../testing/index-bench.ts';
 import type { StoreProblem } from '../store.ts';
 import { createBucketStore } from './bucket-store.ts';
 import type { ObjectBucket } from './bucket.ts';
-import { type IndexQuery, readIndex } from './index-reader.ts';
 import { encodeIndexRows, indexRowOf } from './index-rows.ts';
 import { createIndexWriter } from './index-writer.ts';
-import { createMemoryBucket } from './memory-bucket.ts';
 
-const DAY = Date.UTC(2026, 10, 29);
-const MINUTE = 60_000;
-
-let segments: TestSegments;
+const bench = indexBench();
+const { callAt, rowAt, names, rows } = bench;
 let bucket: ObjectBucket;
-let remove: () => void;
 beforeEach(() => {
-  const directory = temporaryDirectory();
-  remove = directory.remove;
-  segments = new TestSegments(directory.path);
-  bucket = createMemoryBucket();
+  bucket = bench.bucket;
 });
-afterEach(() => remove());
-
-const callAt = (startMs: number, more: Parameters<TestSegments['call']>[0] = {}): Snapshot =>
-  segments.call({ startMs, ...more });
-const rowAt = (startMs: number): IndexRow => indexRowOf(callAt(startMs), 1234);
-
-async function names(prefix = 'index/'): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { name } of bucket.list(prefix)) found.push(name);
-  return found;
-}
-
-async function rows(query: Partial<IndexQuery> = {}): Promise<IndexRow[]> {
-  const found: IndexRow[] = [];
-  for await (const row of readIndex(bucket, { sinceUnixMs: 0, ...query })) found.push(row);
-  return found;
-}
-
-const keysOf = (found: readonly IndexRow[]): string[] => found.map((row) => row.key);
 
 describe('a row', () => {
   it('holds what a list shows, bounded whatever the snapshot holds', () => {

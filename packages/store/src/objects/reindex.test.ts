@@ -1,46 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type IndexRow, type Snapshot, snapshotKey } from '@orangebox/schema';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Snapshot, snapshotKey } from '@orangebox/schema';
 import { passThrough } from '../testing/bucket-suite.ts';
-import { temporaryDirectory, TestSegments } from '../testing/write-segments.ts';
+import { DAY, indexBench, keysOf, MINUTE } from '../testing/index-bench.ts';
 import type { ObjectBucket } from './bucket.ts';
-import { type IndexQuery, readIndex } from './index-reader.ts';
 import { indexRowOf } from './index-rows.ts';
 import { createIndexWriter } from './index-writer.ts';
-import { createMemoryBucket } from './memory-bucket.ts';
 import { encodePayload } from './payload.ts';
 import { reindexRange } from './reindex.ts';
 
-const DAY = Date.UTC(2026, 10, 29);
-const MINUTE = 60_000;
-
-let segments: TestSegments;
+const bench = indexBench();
+const { callAt, rowAt, names, rows } = bench;
 let bucket: ObjectBucket;
-let remove: () => void;
 beforeEach(() => {
-  const directory = temporaryDirectory();
-  remove = directory.remove;
-  segments = new TestSegments(directory.path);
-  bucket = createMemoryBucket();
+  bucket = bench.bucket;
 });
-afterEach(() => remove());
-
-const callAt = (startMs: number, more: Parameters<TestSegments['call']>[0] = {}): Snapshot =>
-  segments.call({ startMs, ...more });
-const rowAt = (startMs: number): IndexRow => indexRowOf(callAt(startMs), 1234);
-
-async function names(prefix = 'index/'): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { name } of bucket.list(prefix)) found.push(name);
-  return found;
-}
-
-async function rows(query: Partial<IndexQuery> = {}): Promise<IndexRow[]> {
-  const found: IndexRow[] = [];
-  for await (const row of readIndex(bucket, { sinceUnixMs: 0, ...query })) found.push(row);
-  return found;
-}
-
-const keysOf = (found: readonly IndexRow[]): string[] => found.map((row) => row.key);
 
 describe('a reindex', () => {
   const put = async (snapshot: Snapshot): Promise<string> => {
