@@ -1,10 +1,22 @@
 /** Whatever is wrong with the input: one clear line, a hint, the documented exit code, no stack trace. */
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentRun, Recording, writeAgentRun } from './recordings.ts';
-import { cli, type CliResult } from './spawn.ts';
+import { cleanEnv, CLI, cli, type CliResult } from './spawn.ts';
 
 let base: string;
 let good: AgentRun;
@@ -41,6 +53,28 @@ function expectOneClearLine(result: CliResult, code: number, says: RegExp): void
 describe('bad input ends in one clear line', () => {
   it('an unknown reference', () => {
     expectOneClearLine(cli(['show', 'deadbeef99'], { cwd: join(base, 'good') }), 3, /deadbeef99/);
+  });
+
+  it('a file where a copy should go', () => {
+    const target = join(base, 'a-file');
+    writeFileSync(target, '');
+    expectOneClearLine(cli(['copy', 'good/.orangebox', target], { cwd: base }), 5, /a-file/);
+  });
+
+  it.runIf(existsSync('/dev/full'))('output to a disk that is full', () => {
+    const out = openSync('/dev/full', 'w');
+    try {
+      const args = [CLI, 'ls', '--dir', join(base, 'good/.orangebox')];
+      const { status, signal, stderr } = spawnSync(process.execPath, args, {
+        cwd: base,
+        env: cleanEnv(),
+        stdio: ['ignore', out, 'pipe'],
+        encoding: 'utf8',
+      });
+      expectOneClearLine({ code: status, signal, stdout: '', stderr }, 5, /ENOSPC/);
+    } finally {
+      closeSync(out);
+    }
   });
 
   it('a reference that is too short', () => {

@@ -35,7 +35,18 @@ const BY_CODE: readonly (readonly [pattern: RegExp, code: number])[] = [
   [/^OBX_(?:RESEND|REPLAY|SERVE|CONFIRM|FILE|CURL)_/, EXIT.refused],
 ];
 
-const UNREADABLE_ERRNO = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOSPC', 'EMFILE', 'EIO', 'ELOOP']);
+const UNREADABLE_ERRNO = new Set([
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'EEXIST',
+  'ENOTDIR',
+  'EISDIR',
+  'ENOSPC',
+  'EMFILE',
+  'EIO',
+  'ELOOP',
+]);
 const NETWORK_ERRNO = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EAI_AGAIN', 'EADDRINUSE']);
 
 /** The exit code that an error ends the command with. */

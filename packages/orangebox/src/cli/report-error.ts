@@ -38,5 +38,7 @@ const SYSTEM_HINTS: { readonly [errno: string]: string } = {
   EPERM: 'check who owns the file or directory: ls -ld PATH',
   ENOSPC: 'the disk is full: free some space, or remove recordings with orangebox purge',
   EROFS: 'the file system is read-only: name another place',
+  EEXIST: 'a file stands where a directory is needed: name another place',
+  ENOTDIR: 'a file stands where a directory is needed: name another place',
   EADDRINUSE: 'the port is taken: name another with --port, or leave it out',
 };

@@ -4,6 +4,7 @@ import type { Colors } from 'picocolors/types';
 import type { PlaceOptions } from './context.ts';
 import type { CliEnv } from './env.ts';
 import { shownUrl } from './places.ts';
+import { reportError } from './report-error.ts';
 import { quoteId } from './show/next-commands.ts';
 
 /** Standard streams of the command and what they can show. */
@@ -30,12 +31,16 @@ export interface Terminal {
   note(text: string): void;
 }
 
-/** The process' own streams. A reader that went away (`| head`) ends the command quietly. */
+/** The process' own streams. A reader that went away (`| head`) ends the command quietly, a full disk in one line. */
 export function processTerminal(env: CliEnv): Terminal {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE' || error.code === 'EIO') process.exit(process.exitCode ?? 0);
-      throw error;
+      // Remarks that cannot be written are no reason to leave the work.
+      if (stream === process.stderr) return;
+      const note = (text: string): void => void process.stderr.write(`${text}\n`);
+      const errorColors = pc.createColors(wantsColor(env, process.stderr.isTTY === true));
+      process.exit(reportError(error, { note, errorColors }, false));
     });
   }
   const interactive = process.stdout.isTTY === true;

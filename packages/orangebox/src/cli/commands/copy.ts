@@ -50,7 +50,8 @@ function report({ terminal }: CommandContext, counts: CopyCounts, location: stri
     terminal.note(`  ${c.red(escapeLine(key))} ${escapeLine(error.message)} ${c.dim(`[${error.code}]`)}`);
   if (failures.length > FAILURES_SHOWN)
     terminal.note(`  and ${failures.length - FAILURES_SHOWN} more; --json names all`);
-  if (counts.gaveUp) terminal.note('  a place does not answer any more; the same command goes on from here');
+  if (counts.gaveUp)
+    terminal.note('  a place does not answer, or has no room, any more; the same command goes on from here');
 }
 
 function exitCode({ failures }: CopyCounts): number {

@@ -23,7 +23,7 @@ export interface CopyCounts {
 }
 
 const CONCURRENCY = 8;
-/** So many failures to reach a place, one after the other, end the copy. */
+/** So many failures to reach a place, or to find room in it, one after the other, end the copy. */
 const UNREACHABLE_MAX = 8;
 
 /** Makes counts for {@link runCopy}. */
@@ -53,7 +53,7 @@ export async function runCopy(from: CopyPlace, to: CopyPlace, filter: ListFilter
     } catch (error) {
       if (!(error instanceof OrangeboxError)) throw error;
       counts.failures.push({ key: item.key, error });
-      unreachable = isUnreachable(error) ? unreachable + 1 : 0;
+      unreachable = error.code === 'OBX_STORE_FULL' || isUnreachable(error) ? unreachable + 1 : 0;
       if (unreachable >= UNREACHABLE_MAX) counts.gaveUp = true;
     }
   };
