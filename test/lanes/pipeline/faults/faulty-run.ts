@@ -117,7 +117,9 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
       outcomes: outcomesOf(watch),
       signs: fault.signs(config).map(({ metric, pattern, above }) => {
         const value = typeof pattern === 'string' ? watch.gone(pattern, 'fault') : seenOf(watch, pattern);
-        return { metric, value, seen: value > above };
+        // A gauge that was as high before tells nothing.
+        const usual = typeof pattern === 'string' ? 0 : watch.of(pattern, 'before').highest;
+        return { metric, value, seen: value > Math.max(above, usual) };
       }),
       news: watch.news('fault', 'before'),
       metadata: await spansOf(servers, await promisedKeys(program.recordings, fault.forgetsSpans ? faultMs + 1000 : 0)),
