@@ -82,6 +82,18 @@ describe('ends the archiver rather than guess', () => {
     );
   });
 
+  it.each([
+    [{ memoryBytes: '5' }, {}, '--memory-bytes must be from 32 MiB to 64 GiB', 'leave it out for 256 MiB'],
+    [{}, { ORANGEBOX_ARCHIVE_MEMORY_BYTES: '5' }, 'ORANGEBOX_ARCHIVE_MEMORY_BYTES must be from 32 MiB to 64 GiB', ''],
+    [{ maxRequestBytes: '5' }, {}, '--max-request-bytes must be from 64 KiB to 1 GiB', 'leave it out for 64 MiB'],
+    [{ maxConnections: '0' }, {}, '--max-connections must be from 1 to 100,000', 'leave it out for 1,024'],
+    [{ writes: 'x' }, { ORANGEBOX_ARCHIVE_WRITES: '2' }, '--writes must be from 1 to 1,024', 'leave it out for 16'],
+  ])('names what was typed, %o or %o, and sizes in their units', (flags, env, message, hint) => {
+    expect(() => readArchiveConfig({ ...STORE, ...env }, flags)).toThrow(
+      expect.objectContaining({ message, hint: expect.stringContaining(hint) }),
+    );
+  });
+
   it('at a token file that holds none', () => {
     const flags = { tokenFile: file('# nothing here\n\n') };
     expect(() => readArchiveConfig(STORE, flags)).toThrow(expect.objectContaining({ code: 'OBX_ARCHIVE_CONFIG' }));

@@ -56,23 +56,28 @@ export function readArchiveConfig(env: Env, flags: ArchiveFlags = {}): ArchiveCo
   const bound = (
     name: 'memoryBytes' | 'requestBytes' | 'connections' | 'writes',
     variable: string,
-    flag: string | undefined,
-    parse: (text: string) => number | undefined,
-    range: readonly [min: number, max: number],
+    option: 'memoryBytes' | 'maxRequestBytes' | 'maxConnections' | 'writes',
+    unit: Unit,
+    [min, max]: readonly [min: number, max: number],
   ): void => {
+    const flag = flags[option];
     const text = setting(flag, variable);
     if (text === undefined) return;
-    const value = parse(text);
-    if (value === undefined || value < range[0] || value > range[1]) {
-      throw bad(`${variable} must be from ${range[0]} to ${range[1]}`, `leave it out for ${DEFAULT_LIMITS[name]}`);
+    const value = unit.parse(text);
+    if (value === undefined || value < min || value > max) {
+      const typed = flag === undefined ? variable : `--${option.replaceAll(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`;
+      throw bad(
+        `${typed} must be from ${unit.format(min)} to ${unit.format(max)}`,
+        `leave it out for ${unit.format(DEFAULT_LIMITS[name])}`,
+      );
     }
     limits[name] = value;
   };
   const [mib, gib] = [1024 ** 2, 1024 ** 3];
-  bound('memoryBytes', 'ORANGEBOX_ARCHIVE_MEMORY_BYTES', flags.memoryBytes, parseBytes, [32 * mib, 64 * gib]);
-  bound('requestBytes', 'ORANGEBOX_ARCHIVE_MAX_REQUEST_BYTES', flags.maxRequestBytes, parseBytes, [64 * 1024, gib]);
-  bound('connections', 'ORANGEBOX_ARCHIVE_MAX_CONNECTIONS', flags.maxConnections, parseWhole, [1, 100_000]);
-  bound('writes', 'ORANGEBOX_ARCHIVE_WRITES', flags.writes, parseWhole, [1, 1024]);
+  bound('memoryBytes', 'ORANGEBOX_ARCHIVE_MEMORY_BYTES', 'memoryBytes', BYTES, [32 * mib, 64 * gib]);
+  bound('requestBytes', 'ORANGEBOX_ARCHIVE_MAX_REQUEST_BYTES', 'maxRequestBytes', BYTES, [64 * 1024, gib]);
+  bound('connections', 'ORANGEBOX_ARCHIVE_MAX_CONNECTIONS', 'maxConnections', WHOLE, [1, 100_000]);
+  bound('writes', 'ORANGEBOX_ARCHIVE_WRITES', 'writes', WHOLE, [1, 1024]);
 
   const tls = readTls(
     setting(flags.tlsCert, 'ORANGEBOX_ARCHIVE_TLS_CERT'),
@@ -163,6 +168,22 @@ function parseBytes(text: string): number | undefined {
 function parseWhole(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
+
+/** `64 KiB`; the bounds are all whole numbers of a unit. */
+function formatSize(bytes: number): string {
+  const [unit, name] =
+    bytes >= 1024 ** 3 ? [1024 ** 3, 'GiB'] : bytes >= 1024 ** 2 ? [1024 ** 2, 'MiB'] : [1024, 'KiB'];
+  return `${bytes / unit} ${name}`;
+}
+
+/** How a bound is written. */
+interface Unit {
+  parse: (text: string) => number | undefined;
+  format: (value: number) => string;
+}
+
+const BYTES: Unit = { parse: parseBytes, format: formatSize };
+const WHOLE: Unit = { parse: parseWhole, format: (value) => value.toLocaleString('en-US') };
 
 function isOn(text: string | undefined): boolean {
   return ['1', 'true', 'yes', 'on'].includes((text ?? '').trim().toLowerCase());
