@@ -24,3 +24,12 @@ it.each([
 ])('says each word of %s once', (_what, error, words) => {
   expect(message(error)).toBe(`could not read a in s3://bucket: ${words}`);
 });
+
+it.each([
+  ['AKIAIOSFODNN7', 'no signing method for xAKIAIOSFODNN7x', 'no signing method for x…x'],
+  ['me', 'no signing method for me, "me" or home', 'no signing method for …, "…" or home'],
+  ['a=+/$-', 'key a=+/$- is none, nor ba=+/$-', 'key … is none, nor ba=+/$-'],
+])('takes the access key %s out of a text, a short one only where it stands alone', (secret, text, left) => {
+  const error = s3Error({ name: 'InvalidAccessKeyId', message: text }, 'read a', 's3://bucket', [secret]);
+  expect(error.message).toContain(left);
+});

@@ -98,7 +98,17 @@ function classify({ name, status }: S3Failure): { code: `OBX_${string}`; hint: s
 /** One line of bounded length without control characters and without the given texts. */
 function clean(text: string, secrets: readonly (string | undefined)[]): string {
   let out = text.replace(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, ' ').trim();
-  for (const secret of secrets) if (secret !== undefined && secret !== '') out = out.replaceAll(secret, '…');
+  for (const secret of secrets) if (secret !== undefined && secret !== '') out = without(out, secret);
   out = out.replace(/\/\/[^/@\s]*@/g, '//…@');
   return out.length > 200 ? `${out.slice(0, 199)}…` : out;
+}
+
+/** A shorter one may be part of any word: `me` of `method`. */
+const SURE_LENGTH = 8;
+
+/** The text without a secret; a short one is taken out only where it stands alone. */
+function without(text: string, secret: string): string {
+  if (secret.length >= SURE_LENGTH) return text.replaceAll(secret, '…');
+  const word = secret.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${word}(?![\\p{L}\\p{N}])`, 'gu'), '…');
 }
