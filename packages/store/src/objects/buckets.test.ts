@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bucketContract } from '../testing/bucket-suite.ts';
 import { temporaryDirectory } from '../testing/write-segments.ts';
@@ -39,6 +39,56 @@ describe('a directory as a bucket', () => {
       expect(await bucket.stat('v1/link')).toBeUndefined();
       await bucket.delete(['v1/x', 'v1/link']);
       expect(readdirSync(path).sort()).toEqual(['other', 'secret', 'tree']);
+    } finally {
+      remove();
+    }
+  });
+
+  it('reads, writes and deletes nothing through a link in the middle of a name', async () => {
+    const { path, remove } = temporaryDirectory();
+    try {
+      const base = join(path, 'tree');
+      const bucket = createDirectoryBucket(base);
+      await bucket.write('v1/x', Buffer.from('x'));
+      mkdirSync(join(path, 'other/day/trace'), { recursive: true });
+      writeFileSync(join(path, 'other/day/trace/y'), 'secret');
+      symlinkSync(join(path, 'other'), join(base, 'v1/out'));
+      for (const name of ['v1/out/day/trace/y', 'v1/out/z']) {
+        expect(await bucket.read(name, 100)).toBeUndefined();
+        expect(await bucket.readStart?.(name, 3)).toBeUndefined();
+        expect(await bucket.stat(name)).toBeUndefined();
+        for (const onlyIfAbsent of [false, true]) {
+          await expect(bucket.write(name, Buffer.from('w'), { onlyIfAbsent })).rejects.toMatchObject({
+            code: 'OBX_STORE_DENIED',
+            message: expect.stringContaining('by a link'),
+          });
+        }
+        await bucket.delete([name]);
+      }
+      const deep = bucket.write('v1/out/new/deep/z', Buffer.from('w'));
+      await expect(deep).rejects.toMatchObject({ code: 'OBX_STORE_DENIED' });
+      const listed: string[] = [];
+      for await (const object of bucket.list('v1/out/day/')) listed.push(object.name);
+      expect(listed).toEqual([]);
+      expect(await bucket.prefixes('v1/out/')).toEqual([]);
+      expect(readdirSync(join(path, 'other'), { recursive: true }).sort()).toEqual(['day', 'day/trace', 'day/trace/y']);
+    } finally {
+      remove();
+    }
+  });
+
+  it('may itself be named by a link, also by a relative path', async () => {
+    const { path, remove } = temporaryDirectory();
+    try {
+      mkdirSync(join(path, 'disk'));
+      symlinkSync(join(path, 'disk'), join(path, 'tree'));
+      for (const name of [join(path, 'tree'), `./${relative(process.cwd(), join(path, 'tree'))}/`]) {
+        const bucket = createDirectoryBucket(name);
+        await bucket.write('v1/a/x', Buffer.from('x'));
+        expect(Buffer.from((await bucket.read('v1/a/x', 9)) ?? []).toString()).toBe('x');
+        expect(await bucket.prefixes('v1/')).toEqual(['v1/a/']);
+        await bucket.delete(['v1/a/x']);
+      }
     } finally {
       remove();
     }

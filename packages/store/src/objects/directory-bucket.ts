@@ -14,9 +14,10 @@ import {
   stat,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { OrangeboxError } from '@orangebox/schema';
 import { fsCode, removeEmptyUpwards, syncDirectory, TEMPORARY_PREFIX } from '../safe-fs.ts';
 import type { BucketListOptions, BucketObject, BucketWriteOptions, ObjectBucket } from './bucket.ts';
+import { directoryError, isAbsent, leadsOut } from './directory-errors.ts';
+import { staysInside } from './inside.ts';
 import { checkObjectName, checkObjectPrefix, isObjectName, objectTooLarge } from './object-name.ts';
 
 /** A bucket in a directory, which is made (0700) at the first write. */
@@ -51,6 +52,7 @@ class DirectoryBucket implements ObjectBucket {
     const path = this.#path(name);
     let file: FileHandle | undefined;
     try {
+      if (!(await this.#isInside(name))) return undefined;
       // No link in the last place: a planted one would read any file of the user.
       file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       const facts = await file.stat();
@@ -64,6 +66,11 @@ class DirectoryBucket implements ObjectBucket {
   }
 
   async stat(name: string): Promise<BucketObject | undefined> {
+    this.#path(name);
+    return (await this.#isInside(name)) ? this.#facts(name) : undefined;
+  }
+
+  async #facts(name: string): Promise<BucketObject | undefined> {
     const path = this.#path(name);
     try {
       const facts = await lstat(path);
@@ -80,6 +87,7 @@ class DirectoryBucket implements ObjectBucket {
     // A purge may remove a directory that has just become empty: then it is made again.
     for (let attempt = 1; ; attempt += 1) {
       try {
+        if (!(await this.#isInside(name))) throw leadsOut(dirname(path), this.location);
         return await writeBeside(path, bytes, options);
       } catch (error) {
         if (fsCode(error) === 'ENOENT' && attempt < 4) continue;
@@ -90,9 +98,10 @@ class DirectoryBucket implements ObjectBucket {
 
   async *list(prefix: string, options: BucketListOptions = {}): AsyncGenerator<BucketObject, void, undefined> {
     checkObjectPrefix(prefix);
+    if (!(await this.#isInside(prefix))) return;
     for await (const name of this.#walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix, options)) {
       if (options.startAfter !== undefined && name <= options.startAfter) continue;
-      const facts = await this.stat(name);
+      const facts = await this.#facts(name);
       if (facts) yield facts;
     }
   }
@@ -130,6 +139,7 @@ class DirectoryBucket implements ObjectBucket {
 
   async prefixes(prefix: string): Promise<string[]> {
     checkObjectPrefix(prefix);
+    if (!(await this.#isInside(prefix))) return [];
     return (await this.#children(prefix)).filter((name) => name.endsWith('/'));
   }
 
@@ -137,6 +147,7 @@ class DirectoryBucket implements ObjectBucket {
     for (const name of names) {
       const path = this.#path(name);
       try {
+        if (!(await this.#isInside(name))) continue;
         await rm(path, { force: true });
       } catch (error) {
         if (!isAbsent(error)) throw directoryError(error, path, 'write');
@@ -157,6 +168,16 @@ class DirectoryBucket implements ObjectBucket {
   }
 
   async close(): Promise<void> {}
+
+  /** Whether the folder of a name or prefix is in this directory, and not where a link leads. */
+  async #isInside(name: string): Promise<boolean> {
+    const folder = name.slice(0, name.lastIndexOf('/') + 1);
+    try {
+      return await staysInside(this.location, folder);
+    } catch (error) {
+      throw directoryError(error, join(this.location, folder), 'read');
+    }
+  }
 
   #path(name: string): string {
     return join(this.location, checkObjectName(name));
@@ -204,45 +225,5 @@ async function takeName(temporary: string, path: string): Promise<boolean> {
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw error;
     await rename(temporary, path);
     return true;
-  }
-}
-
-function isAbsent(error: unknown): boolean {
-  const code = fsCode(error);
-  return code === 'ENOENT' || code === 'ENOTDIR';
-}
-
-/** File system errors as every bucket reports its own. */
-function directoryError(error: unknown, path: string, doing: 'read' | 'write'): OrangeboxError {
-  if (error instanceof OrangeboxError) return error;
-  const code = fsCode(error);
-  const cause = { cause: error };
-  switch (code) {
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-      return new OrangeboxError('OBX_STORE_DENIED', `no permission to ${doing} ${path} (${code})`, {
-        ...cause,
-        hint: 'recordings are private to the user who made them: run as that user, or change the owner',
-      });
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return new OrangeboxError('OBX_STORE_FULL', `no space left to write ${path} (${code})`, {
-        ...cause,
-        hint: 'free some space, or move the store to a larger disk',
-      });
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return new OrangeboxError('OBX_STORE_NOT_FOUND', `${path} is not there or no directory (${code})`, {
-        ...cause,
-        hint: 'name a directory with ORANGEBOX_STORE',
-      });
-    default: {
-      const message = error instanceof Error ? error.message : String(error);
-      return new OrangeboxError('OBX_STORE_FAILED', `could not ${doing} ${path}: ${message}`, {
-        ...cause,
-        hint: 'check the disk and the path',
-      });
-    }
   }
 }
