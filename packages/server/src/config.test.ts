@@ -118,3 +118,10 @@ it('reads certificates', () => {
     clientCa: 'ca',
   });
 });
+
+it('takes no token that a collector would send as another: it unfolds dollar signs in its environment', () => {
+  for (const token of ['a$$b', 'a${env:HOME}b', 'right,a$b']) {
+    const env = { ORANGEBOX_STORE: '/store', ORANGEBOX_ARCHIVE_TOKEN: token };
+    expect(() => readArchiveConfig(env)).toThrow(/a token has characters/);
+  }
+});

@@ -132,8 +132,12 @@ function readTokens(variable: string | undefined, file: string | undefined): str
   if (tokens.length === 0 && (file !== undefined || variable?.trim())) {
     throw bad('the token file or ORANGEBOX_ARCHIVE_TOKEN holds no token', 'put one token on a line');
   }
-  if (tokens.some((token) => !/^[\x21-\x7e]+$/.test(token))) {
-    throw bad('a token has characters that a header cannot carry', 'use letters, digits and -._~+/=');
+  // A collector unfolds `$` in the values of its environment, and would send another token than the one that is set.
+  if (tokens.some((token) => !/^[\x21-\x23\x25-\x7e]+$/.test(token))) {
+    throw bad(
+      'a token has characters that a header, or the environment of a collector, cannot carry',
+      'use letters, digits and -._~+/=',
+    );
   }
   return tokens;
 }
