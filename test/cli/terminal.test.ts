@@ -173,6 +173,15 @@ describe('doctor', () => {
     expect(wrong.code).toBe(1);
   });
 
+  it('knows the variables of the shipped collector files, which may be set in the same shell', () => {
+    const env = {
+      ORANGEBOX_JAEGER_URL: 'http://127.0.0.1:14318',
+      ORANGEBOX_LISTEN: '::1',
+      ORANGEBOX_ARCHIVER_URL: 'x',
+    };
+    expect(cli(['doctor'], { cwd, env }).stdout).not.toContain('means nothing');
+  });
+
   it('finds drops, losses, open permissions and misspelt variables', () => {
     const place = mkdtempSync(join(tmpdir(), 'obx-cli-doctor-'));
     const recording = new Recording(join(place, '.orangebox'));

@@ -3,31 +3,7 @@ import { readConfig } from '@orangebox/recorder';
 import type { CommandContext } from '../context.ts';
 import { nearest } from '../suggest.ts';
 import type { Check } from './check.ts';
-
-/** Every variable of Orangebox's own; `docs/configuration.md` and `docs/cli.md` explain them. */
-const KNOWN = [
-  'ORANGEBOX_CONFIG',
-  'ORANGEBOX_CONTEXT',
-  'ORANGEBOX_DEBUG',
-  'ORANGEBOX_DIR',
-  'ORANGEBOX_DIR_BYTES',
-  'ORANGEBOX_ENDPOINT',
-  'ORANGEBOX_EXCLUDE',
-  'ORANGEBOX_EXIT_FLUSH_MS',
-  'ORANGEBOX_FSYNC',
-  'ORANGEBOX_HEADERS',
-  'ORANGEBOX_INCLUDE',
-  'ORANGEBOX_INSECURE',
-  'ORANGEBOX_LEVEL',
-  'ORANGEBOX_MAX_BODY_BYTES',
-  'ORANGEBOX_MEMORY_BYTES',
-  'ORANGEBOX_REDACT',
-  'ORANGEBOX_RUN_REPORT',
-  'ORANGEBOX_SOURCE',
-  'ORANGEBOX_SOURCE_HEADERS',
-  'ORANGEBOX_STORE',
-  'ORANGEBOX_TRANSPORT',
-];
+import { KNOWN_VARIABLES } from './known-variables.ts';
 
 const MODES = {
   local: 'a program started here records into the directory; nothing leaves the machine',
@@ -47,8 +23,8 @@ export function checkEnvironment(context: CommandContext): Check[] {
   const checks: Check[] = warnings.map((message) => ({ name: 'setting', result: 'warning', message }));
   for (const name of Object.keys(context.env.recording)) {
     // The archiver checks its own.
-    if (KNOWN.includes(name) || name.startsWith('ORANGEBOX_ARCHIVE_')) continue;
-    const near = nearest(name, KNOWN);
+    if (KNOWN_VARIABLES.includes(name) || name.startsWith('ORANGEBOX_ARCHIVE_')) continue;
+    const near = nearest(name, KNOWN_VARIABLES);
     const message = `${name} means nothing`;
     checks.push({
       name: 'setting',
