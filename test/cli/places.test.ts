@@ -295,6 +295,39 @@ describe('contexts', () => {
 });
 
 describe('orangebox alone', () => {
+  it('takes the options that name places, and says nothing of this directory then', async () => {
+    const file = join(base, 'alone.json');
+    const contexts = { prod: { source: NOWHERE, store: 's3://recordings/prod' } };
+    writeFileSync(file, JSON.stringify({ contexts }), { mode: 0o600 });
+    const env = { ORANGEBOX_CONFIG: file };
+    for (const cwd of [home, away]) {
+      const { code, stdout, stderr } = await ask(['--context', 'prod'], env, cwd);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain('s3://recordings/prod (context prod)');
+      expect(stdout).toContain('orangebox ls --since 1h --context prod');
+      expect(stdout).not.toMatch(/1 session|start your program|also read/);
+    }
+    const json = await ask(['--source', NOWHERE, '--json'], {}, home);
+    expect(JSON.parse(json.stdout)).toEqual({ source: NOWHERE });
+    const counted = await ask(['--store', join(base, 'bucket')], {}, home);
+    expect(counted.stdout).toMatch(/orangebox +.*bucket +[^]*3 calls/);
+    expect(counted.stdout).toMatch(/ in \d+ files/);
+  });
+
+  it('and its places typed before a command hold for it; one that reads from none refuses them', async () => {
+    const ls = await ask(['--source', jaeger.url, 'ls']);
+    expect(ls).toMatchObject({ code: 0, stderr: '' });
+    expect(ls.stdout).toContain('promised');
+    for (const words of [
+      ['--store', bucketUrl, 'purge', '--before', '1d', '-y'],
+      ['--store', bucketUrl, 'archive'],
+    ]) {
+      const refused = await ask(words, {}, home);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain(`--store stands before ${words[2] ?? ''}`);
+    }
+  });
+
   it('says which places are read, without what is secret in their addresses', async () => {
     const env = { ORANGEBOX_SOURCE: 'http://me:hush@127.0.0.1:9', ORANGEBOX_STORE: 's3://recordings/prod' };
     for (const cwd of [home, away]) {

@@ -6,7 +6,7 @@ import { EXIT } from './exit-codes.ts';
 import { dirOption, filters, placesOf, reading, referring, wait } from './option-groups.ts';
 import { reportError } from './report-error.ts';
 import { processTerminal, type Terminal, withPlaces } from './terminal.ts';
-import { unknownCommand, usageError } from './usage-error.ts';
+import { refuseStray, unknownCommand, usageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
 /** Runs the command line and gives the exit code. Never throws. */
@@ -36,7 +36,8 @@ const REF = 'short ref, span id, trace id, session id, snapshot key, s3:// or tr
 function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => void): Command {
   const program = new Command('orangebox');
   const start = async (command: Command, run: Run): Promise<void> => {
-    const options: { dir?: string } & PlaceOptions = command.optsWithGlobals();
+    refuseStray(command, program);
+    const options: { dir?: string } & PlaceOptions = { ...command.optsWithGlobals(), ...command.opts() };
     const places = placesOf(options);
     const named = withPlaces(terminal, env, options.dir, places);
     done(await run({ env, terminal: named, cwd: process.cwd(), dir: options.dir, places, nowMs: Date.now() }));
@@ -44,7 +45,7 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
   const add = (name: string, description: string): Command =>
     program.command(name).description(description).addOption(dirOption()).allowExcessArguments(false);
 
-  program
+  reading(program)
     .description('Flight recorder for AI agents on Node.js. Alone it shows what is recorded and what to do next.')
     .version(VERSION, '-V, --version')
     .addOption(dirOption())

@@ -12,6 +12,21 @@ export function unknownCommand(word: string, program: Command): Error {
   return usage(`there is no command "${escapeLine(word)}"`, hint);
 }
 
+/** Refuses `--context prod purge`: a place named before a command that reads from none would be passed over in silence. */
+export function refuseStray(command: Command, program: Command): void {
+  if (command === program) return;
+  const takes = new Set(command.options.map((option) => option.attributeName()));
+  // The store of `archive` is where it writes to, and typed after it.
+  const reads = takes.has('source') ? ['source', 'store', 'context'] : takes.has('context') ? ['context'] : [];
+  const given: { [name: string]: unknown } = program.opts();
+  const stray = ['source', 'store', 'context'].find((name) => given[name] !== undefined && !reads.includes(name));
+  if (stray === undefined) return;
+  throw usage(
+    `--${stray} stands before ${command.name()}, which does not read from there`,
+    `orangebox ${command.name()} --help shows what it takes`,
+  );
+}
+
 /** What commander found wrong, in the one form that all errors have. */
 export function usageError(error: CommanderError, argv: readonly string[], program: Command): Error {
   // What commander calls an error here is `help` with a word that is no command.

@@ -1,4 +1,5 @@
 /** `orangebox` alone: the state, the last problem, what to do next. */
+import { resolve } from 'node:path';
 import { hasFailed, type StoredEntry, type StoreProblem } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { nameOf, outcomeOf } from '../entry-facts.ts';
@@ -45,11 +46,12 @@ export async function status(context: CommandContext, options: { json?: boolean 
   const places = await findPlaces(context);
   const reads = readsOf(places);
   // What is elsewhere is named, and not asked: counting it would take a listing of all of it.
-  const isHere = located.exists || (places.store !== undefined && !isUrl(places.store.url));
-  if (!isHere) {
-    if (options.json === true) terminal.line(safeJson({ dir: located.dir, exists: false, ...reads }));
+  if (!(places.local && located.exists) && listedDirectory(places) === undefined) {
+    const facts = places.local ? { dir: located.dir, exists: false } : {};
+    if (options.json === true) terminal.line(safeJson({ ...facts, ...reads }));
     else {
-      writeNothingYet(context, located);
+      if (places.local) writeNothingYet(context, located);
+      else terminal.line(`${terminal.colors.bold('orangebox')}  what is elsewhere is not counted`);
       writePlaces(context, places);
     }
     return EXIT.ok;
@@ -62,6 +64,11 @@ export async function status(context: CommandContext, options: { json?: boolean 
     if (terminal.interactive) writeNext(terminal, nextCommands(state));
   }
   return EXIT.ok;
+}
+
+/** A store on this machine that is listed by itself. */
+function listedDirectory({ store }: Places): string | undefined {
+  return store === undefined || store.payloadsOnly || isUrl(store.url) ? undefined : store.url;
 }
 
 function readsOf({ source, store, contextName }: Places): object {
@@ -77,14 +84,15 @@ function writePlaces({ terminal }: CommandContext, places: Places): void {
   const lines = placeLines(places, terminal);
   if (lines.length === 0) return;
   terminal.line();
-  terminal.line('  also read');
+  terminal.line(places.local ? '  also read' : '  read');
   for (const line of lines) terminal.line(`  ${line}`);
   terminal.line(`    ${terminal.colors.cyan(asTyped(terminal, 'orangebox ls --since 1h'))}`);
 }
 
 async function gather(context: CommandContext): Promise<State> {
-  const { store, located } = await openStore(context, { onlyHere: true });
-  const size = await directorySize(located.dir);
+  const { store, located, places } = await openStore(context, { onlyHere: true });
+  const named = places.local ? undefined : listedDirectory(places);
+  const size = await directorySize(named === undefined ? located.dir : resolve(context.cwd, named));
   const state: State = {
     dir: store.location,
     sizeBytes: size.sizeBytes,
@@ -124,7 +132,7 @@ async function gather(context: CommandContext): Promise<State> {
   }
   state.sessions = sessions.size;
   state.problems = await store.problems();
-  const lastRun = readLastRun(located.dir);
+  const lastRun = places.local ? readLastRun(located.dir) : undefined;
   if (lastRun !== undefined) state.lastRun = lastRun;
   await store.close();
   return state;
