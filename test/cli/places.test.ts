@@ -6,7 +6,7 @@ import { type Snapshot, snapshotKey } from '@orangebox/schema';
 import { createBucketStore, createDirectoryBucket } from '@orangebox/store';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeJaeger, fakeJaeger } from './fake-jaeger.ts';
-import { type AgentRun, writeAgentRun } from './recordings.ts';
+import { type AgentRun, Recording, writeAgentRun } from './recordings.ts';
 import { type CliResult, cliBeside, startCli } from './spawn.ts';
 
 let base: string;
@@ -91,6 +91,31 @@ describe('from another directory, with nothing but a bucket named', () => {
 });
 
 describe('with a source', () => {
+  it('ls and tail leave canaries of doctor out unless their ids are asked for', async () => {
+    const session = { id: 'orangebox-canary', seq: 0, basis: 'declared' as const };
+    const canary = new Recording(join(base, 'canary')).call({ session, traceId: 'c'.repeat(32) });
+    jaeger.calls.unshift(canary);
+    const from = ['--source', jaeger.url];
+    expect((await ask(['ls', ...from, '-n', '0'])).stdout.trimEnd().split('\n')).toHaveLength(5);
+    for (const asked of [
+      ['--session', session.id],
+      ['--trace', canary.trace.traceId],
+    ])
+      expect((await ask(['ls', ...from, ...asked])).stdout.trimEnd().split('\n')).toEqual([
+        expect.stringContaining('orangebox-canary'),
+      ]);
+    for (const [words, isShown] of [
+      [[], false],
+      [['--session', session.id], true],
+    ] as const) {
+      const tail = startCli(['tail', ...from, ...words], { cwd: away });
+      await tail.said('\n');
+      tail.child.kill('SIGINT');
+      const { stdout } = await tail.ended;
+      expect(stdout.includes(session.id)).toBe(isShown);
+    }
+  });
+
   it('ls shows what the backend knows, promised', async () => {
     const listed = await ask(['ls', '--source', jaeger.url]);
     expect(listed).toMatchObject({ code: 0, stderr: '' });

@@ -1,6 +1,7 @@
 /** Which entries a filter takes. */
 import { decodeBody, headerOf } from '@orangebox/codec';
 import type { Snapshot } from '@orangebox/schema';
+import { isCanary } from './canary.ts';
 import { decodeContent } from './decode-content.ts';
 import { hasFailed } from './outcome.ts';
 import type { ListFilter, StoredEntry } from './store.ts';
@@ -24,9 +25,9 @@ export function compareStarts(a: { startUnixNano: string }, b: { startUnixNano: 
   return a.startUnixNano < b.startUnixNano ? -1 : a.startUnixNano > b.startUnixNano ? 1 : 0;
 }
 
-/** Whether the filter asks for anything at all but order and number. */
+/** Whether the filter asks for anything at all but order and number; leaving canaries out is no choice. */
 export function isSelective(filter: ListFilter): boolean {
-  const { order: _order, limit: _limit, ...conditions } = filter;
+  const { order: _order, limit: _limit, canaries: _canaries, ...conditions } = filter;
   return Object.values(conditions).some((value) => value !== undefined);
 }
 
@@ -49,6 +50,7 @@ export function passesCoarse(facts: CoarseFacts, filter: ListFilter): boolean {
 /** The conditions that the entry itself answers; `text` is not among them. */
 export function passesEntry(entry: StoredEntry, filter: ListFilter): boolean {
   if (filter.kinds && !filter.kinds.includes(entry.kind)) return false;
+  if (filter.canaries === false && isCanary(entry.session?.id)) return false;
   if (filter.sessionId !== undefined && entry.session?.id !== filter.sessionId) return false;
   if (filter.userId !== undefined && entry.session?.userId !== filter.userId) return false;
   if (filter.spanId !== undefined && !spanIdsOf(entry).includes(filter.spanId)) return false;

@@ -46,6 +46,7 @@ export { endedByCaller, hasFailed } from './outcome.ts';
 
 // Content
 export { DECODED_BODY_MAX_BYTES, decodeContent } from './decode-content.ts';
+export { type DecodedStart, decodeStart } from './decode-start.ts';
 export { sha256 } from './hash.ts';
 
 // What later snapshots tell
@@ -103,6 +104,7 @@ export { openTraceSource } from './sources/open-source.ts';
 export { createSourceStore } from './sources/source-store.ts';
 
 // Spans against objects
+export { CANARY_NAME, ownCalls } from './canary.ts';
 export { auditBucket, type AuditOptions } from './audit/audit.ts';
 export { AUDIT_MARGIN_MS } from './audit/audit-range.ts';
 export {
@@ -111,5 +113,4 @@ export {
   type AuditFinding,
   type AuditReport,
   type AuditVerdict,
-  CANARY_NAME,
 } from './audit/report.ts';

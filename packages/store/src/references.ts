@@ -1,9 +1,9 @@
 /** From what a person typed to entries of a store. */
 import { isAbsolute, join } from 'node:path';
 import { OrangeboxError } from '@orangebox/schema';
+import { ownCalls } from './canary.ts';
 import { openStore } from './open-store.ts';
 import { printable } from './printable.ts';
-import { CANARY_NAME } from './audit/report.ts';
 import { entriesOf, findKey, ReferenceLookup } from './reference-lookup.ts';
 import type { ReferenceOptions, ResolvedReference } from './reference-types.ts';
 import { findUrl, isUrl } from './reference-urls.ts';
@@ -98,14 +98,10 @@ export async function findSessionId(
   });
 }
 
-/** Among so many newest calls there is one that is no canary. */
-const LAST_LOOKS = 20;
-
 async function last(lookup: ReferenceLookup): Promise<ResolvedReference> {
   for (const filter of [{ kinds: ['llm' as const] }, { kinds: ['http' as const] }, {}]) {
     // A canary of doctor is nobody's call.
-    const newest = await lookup.within({ ...filter, order: 'newest', limit: LAST_LOOKS });
-    const entries = newest.filter(({ session }) => session?.id !== CANARY_NAME).slice(0, 1);
+    const entries = await lookup.within(ownCalls({ ...filter, order: 'newest', limit: 1 }));
     if (entries.length > 0) return { kind: 'last', entries, store: lookup.store };
   }
   lookup.refuseWithoutTime();

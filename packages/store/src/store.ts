@@ -85,6 +85,8 @@ export interface ListFilter {
   /** Name of an agent, step or tool scope. */
   scope?: string;
   keys?: string[];
+  /** False leaves the calls of `orangebox doctor --canary` out. */
+  canaries?: false;
   /** `newest` first by default. */
   order?: 'newest' | 'oldest';
   /** Stop after this many. */

@@ -3,6 +3,7 @@
  * object of the range is opened, a few at a time.
  */
 import { type IndexRow, parseSnapshotKey, type SnapshotKeyParts } from '@orangebox/schema';
+import { isCanary } from '../canary.ts';
 import type { ObjectBucket } from '../objects/bucket.ts';
 import type { TraceSource } from '../sources/trace-source.ts';
 import { AUDIT_MARGIN_MS, AuditRange } from './audit-range.ts';
@@ -12,7 +13,7 @@ import { judgeUnpromised } from './judge.ts';
 import { type ForeignObject, keyGroup, type KeyGroup, keyGroups } from './key-groups.ts';
 import { collectPromises, type Promised, type Promises } from './promises.ts';
 import { countQuarantine } from './quarantine.ts';
-import { type AuditFinding, type AuditReport, CANARY_NAME } from './report.ts';
+import type { AuditFinding, AuditReport } from './report.ts';
 import { sideBySide } from './side-by-side.ts';
 import { TraceLookup } from './trace-lookup.ts';
 
@@ -191,7 +192,7 @@ class Audit {
     const timed = check.facts ?? indexed;
     const known = timed ?? timesOf(group);
     const isOfRange = timed ? this.#range.has(timed.startUnixNano) : this.#range.hasWriting(group.modifiedUnixMs);
-    if (!isOfRange || check.facts?.sessionId === CANARY_NAME) return;
+    if (!isOfRange || isCanary(check.facts?.sessionId)) return;
     const { traceId, spanId } = partsOf(group.key);
     const found = await this.#findSpan(group, known.sampled);
     if (found.found === 'promise') {

@@ -1,9 +1,9 @@
 /** The keys that a trace backend's spans promise. */
 import { ATTR } from '@orangebox/schema';
+import { isCanary } from '../canary.ts';
 import { normalKey } from '../safe-fs.ts';
 import { ownKeyOf } from '../sources/entry-of-span.ts';
 import type { SourceSpan, TraceSource } from '../sources/trace-source.ts';
-import { CANARY_NAME } from './report.ts';
 
 /** A key on a span. */
 export interface Promised {
@@ -69,7 +69,7 @@ function addSpan(found: Promises, seenInvalid: Set<string>, span: SourceSpan): v
   if (promised === undefined) return;
   // A key of another call's would count that one as promised, or keep its loss from being seen.
   const isKey = ownKeyOf(span) !== undefined;
-  if (isKey && isCanary(span)) found.canaries.add(promised.key);
+  if (isKey && isCanary(span.attributes[ATTR.sessionId])) found.canaries.add(promised.key);
   else if (isKey) found.byKey.set(promised.key, promised);
   else {
     const id = `${span.traceId}/${span.spanId}`;
@@ -91,8 +91,4 @@ export function promiseOf(span: SourceSpan): Promised | undefined {
     endUnixNano: span.endUnixNano,
     ...(typeof service === 'string' ? { serviceName: service } : {}),
   };
-}
-
-function isCanary(span: SourceSpan): boolean {
-  return span.resource['service.name'] === CANARY_NAME && span.attributes[ATTR.sessionId] === CANARY_NAME;
 }

@@ -106,6 +106,3 @@ export const AUDIT_FAULTS: ReadonlySet<AuditVerdict> = new Set<AuditVerdict>([
   'orphaned',
   'foreign',
 ]);
-
-/** Service name and session id of the calls that `orangebox doctor --canary` makes. */
-export const CANARY_NAME = 'orangebox-canary';

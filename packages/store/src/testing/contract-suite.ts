@@ -1,6 +1,7 @@
 /** What every snapshot store must do: one suite, run on each kind. Not part of the package's surface. */
 import { expect, it } from 'vitest';
 import { OrangeboxError, type Snapshot, snapshotKey } from '@orangebox/schema';
+import { ownCalls } from '../canary.ts';
 import type { ListFilter, SnapshotStore, StoredEntry } from '../store.ts';
 import { TestSegments, temporaryDirectory } from './write-segments.ts';
 
@@ -163,6 +164,24 @@ export function storeContract(
       expect(await keysOf(store)).toEqual(pick(calls, 3));
       for (const i of [0, 1, 2, 4]) expect(await store.get(pick(calls, i)[0] ?? '')).toBeUndefined();
       expect(await store.get(pick(calls, 3)[0] ?? '')).toEqual(calls[3]);
+    }));
+
+  it('leaves canaries of doctor out of a list that asks for no ids, before it counts', () =>
+    withStore(async (store, calls) => {
+      const { path, remove } = temporaryDirectory();
+      try {
+        const session = { id: 'orangebox-canary', seq: 0, basis: 'declared' as const };
+        const made = { spanId: 'feedfacefeedface', startMs: Date.UTC(2026, 11, 1), session };
+        const key = await store.put(new TestSegments(path).call(made));
+        const time = needs.every;
+        expect(await keysOf(store, ownCalls({ ...time, limit: 1 }))).toEqual(pick(calls, 4));
+        expect(await keysOf(store, ownCalls({ ...time, sessionId: session.id }))).toEqual([key]);
+        expect(await keysOf(store, ownCalls({ ...time, spanId: made.spanId }))).toEqual([key]);
+        expect(await keysOf(store)).toEqual([key, ...pick(calls, 4, 3, 2, 1, 0)]);
+        expect(await store.delete(ownCalls({}))).toMatchObject({ deleted: 0 });
+      } finally {
+        remove();
+      }
     }));
 
   it('keeps a snapshot that is put, once, and refuses one whose digest is wrong', () =>

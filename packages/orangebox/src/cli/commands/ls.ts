@@ -4,6 +4,7 @@ import {
   findSessionId,
   hasFailed,
   type ListFilter,
+  ownCalls,
   type SnapshotStore,
   type StoredEntry,
 } from '@orangebox/store';
@@ -50,7 +51,7 @@ export async function ls(context: CommandContext, options: LsOptions): Promise<n
   const entries: StoredEntry[] = [];
   let more = false;
   const collect = async (): Promise<void> => {
-    for await (const entry of store.list({ ...filter, ...(limit === 0 ? {} : { limit: limit + 1 }) })) {
+    for await (const entry of store.list({ ...ownCalls(filter), ...(limit === 0 ? {} : { limit: limit + 1 }) })) {
       if (limit > 0 && entries.length === limit) {
         more = true;
         break;

@@ -1,7 +1,7 @@
 /** `orangebox tail`: calls as they arrive. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OrangeboxError } from '@orangebox/schema';
-import type { SnapshotStore, StoredEntry } from '@orangebox/store';
+import { ownCalls, type SnapshotStore, type StoredEntry } from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FilterOptions, filterFrom } from '../filter-options.ts';
@@ -37,7 +37,7 @@ export async function tail(context: CommandContext, options: TailOptions): Promi
   const opened = await openStore(context, { orNew: true });
   const stop = interrupted();
   try {
-    const filter = filterFrom(options, context.nowMs);
+    const filter = ownCalls(filterFrom(options, context.nowMs));
     const followers = opened.parts.map((store) => ({ store, follower: followerOf(store, opened, filter) }));
     // What one place has shown may come from another too.
     const shown = new SeenCalls();
