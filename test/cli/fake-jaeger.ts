@@ -6,7 +6,7 @@ import { type Snapshot, snapshotKey } from '@orangebox/schema';
 import { decodeContent } from '@orangebox/store';
 
 /** A running backend. */
-export interface FakeJaeger {
+export interface FakeBackend {
   url: string;
   /** Paths that were asked for. */
   asked: string[];
@@ -19,16 +19,25 @@ export interface FakeJaeger {
 type Tag = { key: string; value: string | number };
 
 /** Starts a backend that knows these calls. */
-export async function fakeJaeger(calls: Snapshot[]): Promise<FakeJaeger> {
+export function fakeJaeger(calls: Snapshot[]): Promise<FakeBackend> {
+  return startBackend(calls, (url) => answerTo(url, calls));
+}
+
+/** Starts a server with a backend's answers; what it has none for is 404, as both backends say it. */
+export async function startBackend(
+  calls: Snapshot[],
+  answerTo: (url: URL) => object | string | undefined,
+): Promise<FakeBackend> {
   const asked: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     asked.push(url.pathname);
     headers.push(request.headers);
-    const answer = answerTo(url, calls);
+    const answer = answerTo(url);
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer ?? { error: { httpCode: 404, message: 'trace not found' } }));
+    const shown = answer ?? { error: { httpCode: 404, message: 'trace not found' } };
+    response.end(typeof shown === 'string' ? shown : JSON.stringify(shown));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -63,7 +72,8 @@ function answerTo(url: URL, calls: readonly Snapshot[]): object | undefined {
   return { data: found.map(legacyTrace) };
 }
 
-const RESOURCE = { attributes: [{ key: 'service.name', value: { stringValue: 'weather-agent' } }] };
+/** The resource of every span. */
+export const RESOURCE: object = { attributes: [{ key: 'service.name', value: { stringValue: 'weather-agent' } }] };
 
 function tagsOf(call: Snapshot): Tag[] {
   const { session } = call;
@@ -84,7 +94,13 @@ function tagsOf(call: Snapshot): Tag[] {
   return Object.entries(tags).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));
 }
 
-function otlpSpan(call: Snapshot): object {
+/** A call's span as OTLP/JSON, ids in hexadecimal digits. */
+export function otlpSpan(call: Snapshot): {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  [member: string]: unknown;
+} {
   const { traceId, spanId, parentSpanId } = call.trace;
   return {
     traceId,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Snapshot, snapshotKey } from '@orangebox/schema';
 import { createBucketStore, createDirectoryBucket } from '@orangebox/store';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeJaeger, fakeJaeger } from './fake-jaeger.ts';
+import { type FakeBackend, fakeJaeger } from './fake-jaeger.ts';
 import { type AgentRun, Recording, writeAgentRun } from './recordings.ts';
 import { type CliResult, cliBeside, startCli } from './spawn.ts';
 
@@ -17,7 +17,7 @@ let away: string;
 /** The bucket, as the archiver leaves it. */
 let bucketUrl: string;
 let run: AgentRun;
-let jaeger: FakeJaeger;
+let jaeger: FakeBackend;
 
 beforeAll(async () => {
   base = mkdtempSync(join(tmpdir(), 'obx-cli-places-'));
