@@ -7,27 +7,37 @@ export const DECODED_BODY_MAX_BYTES: number = 512 * 1024 * 1024;
 
 /**
  * Decodes a body of a `content-encoding` (several are undone from the last to the first). Undefined for unknown
- * encodings, for bytes that do not decode and for more than {@link DECODED_BODY_MAX_BYTES}.
+ * encodings, for bytes that do not decode and for more than `maxBytes`, {@link DECODED_BODY_MAX_BYTES} by default.
  */
-export function decodeContent(encoding: string, bytes: Uint8Array): Uint8Array | undefined {
+export function decodeContent(
+  encoding: string,
+  bytes: Uint8Array,
+  maxBytes: number = DECODED_BODY_MAX_BYTES,
+): Uint8Array | undefined {
   let current: Uint8Array = bytes;
-  const codings = encoding
-    .toLowerCase()
-    .split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity');
-  // More than a few codings is an attack, not a server.
-  if (codings.length > 5) return undefined;
-  for (const coding of codings.reverse()) {
-    const decoded = decodeOne(coding, current);
+  const codings = codingsOf(encoding);
+  if (!codings) return undefined;
+  for (const coding of codings) {
+    const decoded = decodeOne(coding, current, maxBytes);
     if (!decoded) return undefined;
     current = decoded;
   }
   return current;
 }
 
-function decodeOne(coding: string, bytes: Uint8Array): Uint8Array | undefined {
-  const limit = { maxOutputLength: DECODED_BODY_MAX_BYTES };
+/** The codings of a `content-encoding` in the order in which they are undone; undefined when there are too many. */
+export function codingsOf(encoding: string): string[] | undefined {
+  const codings = encoding
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  // More than a few codings is an attack, not a server.
+  return codings.length > 5 ? undefined : codings.reverse();
+}
+
+function decodeOne(coding: string, bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
+  const limit = { maxOutputLength: maxBytes };
   // A body that was cut still shows what came: the flush modes give what is whole.
   const lenient = { ...limit, finishFlush: zlib.constants.Z_SYNC_FLUSH };
   try {

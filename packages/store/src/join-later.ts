@@ -1,8 +1,9 @@
 /** What later snapshots tell of a call: how its tools ran and what the next call of the session added. */
-import { describeCall, toolResultsOf } from '@orangebox/codec';
+import { type ContentDecoder, describeCall, toolResultsOf } from '@orangebox/codec';
 import {
   type Message,
   OrangeboxError,
+  type RequestView,
   type ResponseView,
   type Snapshot,
   type ToolCall,
@@ -23,15 +24,20 @@ const LOOK_AHEAD = 32;
 
 /**
  * Joins later records of the session (or, without one, of the trace) to a call. A store without them gives empty lists.
+ * `decode` undoes content encodings; a body that it gives nothing of tells nothing.
  */
-export async function joinLater(snapshot: Snapshot, store: SnapshotStore): Promise<LaterFacts> {
-  const { request, response } = describeCall(snapshot, decodeContent);
+export async function joinLater(
+  snapshot: Snapshot,
+  store: SnapshotStore,
+  decode: ContentDecoder = decodeContent,
+): Promise<LaterFacts> {
+  const { request, response } = describeCall(snapshot, decode);
   const later = await laterEntries(snapshot, store);
-  const next = await nextCall(snapshot, response, later, store);
-  const nextMessages = next ? addedMessages(request.messages, next, response.id) : [];
+  const next = await nextCall(snapshot, response, later, { store, decode });
+  const nextMessages = next ? addedMessages(request.messages, describeCall(next, decode).request, response.id) : [];
   const recorded = await recordedTools(snapshot, response.toolCalls, later, store);
   const seen = new Set(recorded.flatMap((tool) => tool.callId ?? []));
-  const inferred = next ? inferredTools(response.toolCalls, next, seen, snapshot.id) : [];
+  const inferred = next ? inferredTools(response.toolCalls, describeCall(next, decode).request, seen, snapshot.id) : [];
   return { toolExecutions: [...recorded, ...inferred], nextMessages };
 }
 
@@ -59,7 +65,7 @@ async function nextCall(
   snapshot: Snapshot,
   response: ResponseView,
   later: readonly StoredEntry[],
-  store: SnapshotStore,
+  { store, decode }: { store: SnapshotStore; decode: ContentDecoder },
 ): Promise<Snapshot | undefined> {
   const calls = later.filter((entry) => entry.kind === 'llm' && entry.status === 'stored').slice(0, LOOK_AHEAD);
   const after = snapshot.chain?.after;
@@ -70,7 +76,7 @@ async function nextCall(
   for (const entry of calls) {
     const candidate = await loadIfThere(entry, store);
     if (!candidate) continue;
-    const { request } = describeCall(candidate, decodeContent);
+    const { request } = describeCall(candidate, decode);
     if (responseId !== undefined && request.previousResponseId === responseId) return candidate;
     if (toolResultsOf(request).some((result) => result.callId !== undefined && answerIds.has(result.callId))) {
       return candidate;
@@ -90,8 +96,7 @@ async function loadIfThere(entry: StoredEntry, store: SnapshotStore): Promise<Sn
 }
 
 /** Messages of the next request behind those of this one and its answer. */
-function addedMessages(before: readonly Message[], next: Snapshot, responseId: string | undefined): Message[] {
-  const { request } = describeCall(next, decodeContent);
+function addedMessages(before: readonly Message[], request: RequestView, responseId: string | undefined): Message[] {
   if (responseId !== undefined && request.previousResponseId === responseId) return request.messages;
   let shared = 0;
   while (
@@ -136,11 +141,11 @@ function withoutDoubles(tools: readonly ToolExecution[]): ToolExecution[] {
 /** Results that the next request carries for tool calls that no record tells of. */
 function inferredTools(
   asked: readonly ToolCall[],
-  next: Snapshot,
+  request: RequestView,
   seen: ReadonlySet<string>,
   askedBy: string,
 ): ToolExecution[] {
-  const results = toolResultsOf(describeCall(next, decodeContent).request);
+  const results = toolResultsOf(request);
   return asked.flatMap((call) => {
     const result = results.find((candidate) => candidate.callId !== undefined && candidate.callId === call.id);
     if (!result || call.id === undefined || seen.has(call.id)) return [];

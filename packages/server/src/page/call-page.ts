@@ -7,9 +7,13 @@ import type { Page } from './document.ts';
 import { attemptsOf, exchangesOf } from './exchanges.ts';
 import { durationOf, formatNano, formatTime, plural } from './format.ts';
 import { html, type Html, marked } from './html.ts';
+import type { Unpacking } from './unpacking.ts';
 
 /** The page of a snapshot with its views. */
-export function callPage(snapshot: Snapshot, words: CommandWords, running: boolean): Page {
+export async function callPage(
+  snapshot: Snapshot,
+  { words, running, unpacking }: { words: CommandWords; running: boolean; unpacking: Unpacking },
+): Promise<Page> {
   const { traceId, spanId } = snapshot.trace;
   const base = `/t/${traceId}/${spanId}`;
   const budget = new Budget();
@@ -20,17 +24,26 @@ export function callPage(snapshot: Snapshot, words: CommandWords, running: boole
       : snapshot.kind === 'llm'
         ? conversationOf(snapshot, budget)
         : undefined;
+  const failure = failureOf(snapshot, budget);
+  const exchanges = await exchangesOf(snapshot, base, { budget, unpacking });
   const body = html`<p class="crumbs"><a href="/t/${traceId}">trace ${traceId.slice(0, 8)}…</a> / span ${spanId}</p>
 <h1>${marked(title.slice(0, 300))} ${outcomeOf(snapshot, running)}</h1>
 ${factsOf(snapshot)}
-${failureOf(snapshot, budget)}
+${failure}
+${unreadOf(unpacking)}
 ${content}
 ${commandsOf(snapshot, words)}
 ${attemptsOf(snapshot)}
-${exchangesOf(snapshot, base, budget)}
+${exchanges}
 ${redactionsOf(snapshot)}
 <p class="dim"><a href="${base}/snapshot.json">the whole snapshot</a> as JSON</p>`;
   return { status: 200, title: title.slice(0, 120), body, ...(running ? { refreshSeconds: 2 } : {}) };
+}
+
+/** What is missing below because a body was not read. */
+function unreadOf({ unread }: Unpacking): Html | undefined {
+  if (unread === 0) return undefined;
+  return html`<p class="note">A compressed body was not read for the conversation: it does not decode, or is too large for a page. Its bytes are under <em>Raw exchange</em>.</p>`;
 }
 
 /** `chat gpt-4o-mini`, or what else is known. */

@@ -1,14 +1,11 @@
 /** The wire of a call: attempts, heads and bodies as they were sent and received. */
 import { decodeBody, headerOf } from '@orangebox/codec';
 import type { Body, Exchange, ExchangeResponse, HeaderList, Snapshot } from '@orangebox/schema';
-import { decodeContent } from '@orangebox/store';
 import type { Budget } from './budget.ts';
 import { pretty } from './conversation.ts';
 import { formatBytes, formatNano, formatTime } from './format.ts';
 import { html, type Html, marked } from './html.ts';
-
-/** Compressed bodies above this are not unpacked for the page. */
-const UNPACK_MAX_BYTES = 8 * 1024 * 1024;
+import type { Unpacked, Unpacking } from './unpacking.ts';
 
 /** Attempts in the table. */
 const ATTEMPTS_MAX = 100;
@@ -33,15 +30,31 @@ ${snapshot.exchanges
   )}</table>`;
 }
 
+/** What bodies may take of a page. */
+interface Bounds {
+  budget: Budget;
+  unpacking: Unpacking;
+}
+
 /** Every exchange, folded. `base`: address of the call's page. */
-export function exchangesOf(snapshot: Snapshot, base: string, budget: Budget): Html | undefined {
-  if (snapshot.exchanges.length === 0) return undefined;
+export async function exchangesOf(snapshot: Snapshot, base: string, bounds: Bounds): Promise<Html | undefined> {
+  const count = snapshot.exchanges.length;
+  if (count === 0) return undefined;
+  const shown: Html[] = [];
+  // One after the other: each takes of what those before it have left.
+  for (const [i, exchange] of snapshot.exchanges.slice(0, EXCHANGES_MAX).entries()) {
+    shown.push(await exchangeOf(exchange, { i, count, raw: `${base}/raw/${i}` }, bounds));
+  }
   return html`<h2>Raw exchange</h2>
-${snapshot.exchanges.slice(0, EXCHANGES_MAX).map((exchange, i) => exchangeOf(exchange, i, snapshot.exchanges.length, base, budget))}
+${shown}
 ${snapshot.exchanges.length > EXCHANGES_MAX ? html`<p class="dim">and ${snapshot.exchanges.length - EXCHANGES_MAX} more in the whole snapshot</p>` : undefined}`;
 }
 
-function exchangeOf(exchange: Exchange, i: number, count: number, base: string, budget: Budget): Html {
+async function exchangeOf(
+  exchange: Exchange,
+  { i, count, raw }: { i: number; count: number; raw: string },
+  bounds: Bounds,
+): Promise<Html> {
   const { request, response, peer } = exchange;
   const rest = [
     `sent with ${exchange.client}`,
@@ -53,20 +66,20 @@ ${count > 1 ? html`<h3>Attempt ${i + 1} of ${count}</h3>` : undefined}
 <h3><span class="mono">${request.method} ${marked(request.url)}</span></h3>
 <p class="dim">${rest.filter((part) => part !== '').join(' · ')}</p>
 <details><summary>request headers (${request.headers.length})</summary>${headersOf(request.headers, request.derivedHeaders ?? [])}</details>
-${bodyOf('request body', request.body, request.headers, `${base}/raw/${i}/request`, budget)}
-${response === undefined ? html`<p class="bad">no response: ${exchange.ending.replaceAll('_', ' ')} in ${exchange.stage.replaceAll('_', ' ')}</p>` : responseOf(exchange, response, `${base}/raw/${i}/response`, budget)}
-${exchange.error === undefined ? undefined : html`<p class="bad">${exchange.error.type}${exchange.error.code === undefined ? '' : ` (${exchange.error.code})`}</p>${budget.block(exchange.error.message, 'bytes')}`}
+${await bodyOf('request body', request.body, request.headers, `${raw}/request`, bounds)}
+${response === undefined ? html`<p class="bad">no response: ${exchange.ending.replaceAll('_', ' ')} in ${exchange.stage.replaceAll('_', ' ')}</p>` : await responseOf(exchange, response, `${raw}/response`, bounds)}
+${exchange.error === undefined ? undefined : html`<p class="bad">${exchange.error.type}${exchange.error.code === undefined ? '' : ` (${exchange.error.code})`}</p>${bounds.budget.block(exchange.error.message, 'bytes')}`}
 </section>`;
 }
 
-function responseOf(exchange: Exchange, response: ExchangeResponse, raw: string, budget: Budget): Html {
+async function responseOf(exchange: Exchange, response: ExchangeResponse, raw: string, bounds: Bounds): Promise<Html> {
   const version = response.httpVersion === undefined ? '' : `HTTP/${response.httpVersion} `;
   const ended = exchange.ending === 'complete' ? '' : `, ended: ${exchange.ending.replaceAll('_', ' ')}`;
   const headers = response.storedDecoded === undefined ? response.headers : [];
   return html`<h3 class="${paint(exchange)}"><span class="mono">${version}${response.status} ${response.statusText}</span>${ended}</h3>
 <details><summary>response headers (${response.headers.length})</summary>${headersOf(response.headers, [])}</details>
 ${timingOf(exchange, response)}
-${bodyOf('response body', response.body, headers, raw, budget)}
+${await bodyOf('response body', response.body, headers, raw, bounds)}
 ${response.trailers === undefined ? undefined : html`<details><summary>trailers</summary>${headersOf(response.trailers, [])}</details>`}`;
 }
 
@@ -94,25 +107,31 @@ function headersOf(headers: HeaderList, derived: readonly number[]): Html {
     )}</table>${more > 0 ? html`<p class="dim">and ${more} more</p>` : undefined}`;
 }
 
-function bodyOf(title: string, body: Body, headers: HeaderList, raw: string, budget: Budget): Html {
+async function bodyOf(
+  title: string,
+  body: Body,
+  headers: HeaderList,
+  raw: string,
+  { budget, unpacking }: Bounds,
+): Promise<Html> {
   if (body.form === 'empty') return html`<p class="dim">${title}: empty</p>`;
   const link = html`<a href="${raw}">the bytes</a>`;
   const coding = headerOf(headers, 'content-encoding');
-  if (budget.spent) return html`<p class="dim">${title}: ${formatBytes(body.sizeBytes)}, not shown, ${link}</p>`;
+  if (budget.spent || (coding !== undefined && unpacking.spent))
+    return html`<p class="dim">${title}: ${formatBytes(body.sizeBytes)}, not shown: the page is full, ${link}</p>`;
   const bytes = decodeBody(body);
-  const plain =
-    coding === undefined ? bytes : bytes.length > UNPACK_MAX_BYTES ? undefined : decodeContent(coding, bytes);
+  const plain = await unpacking.start(bytes, coding);
   const note = coding === undefined ? '' : plain === undefined ? `, ${coding}` : `, decoded from ${coding}`;
   const text = plain === undefined ? undefined : textOf(plain);
   return html`<details><summary>${title} (${formatBytes(body.sizeBytes)}${note})</summary><p class="dim">${link}</p>${
     text === undefined ? budget.hex(bytes) : budget.block(pretty(text), 'bytes', link)
-  }</details>`;
+  }${plain?.cut ? html`<p class="dim">… only the first ${formatBytes(plain.bytes.length)} were read for this page; ${link} are whole</p>` : undefined}</details>`;
 }
 
-/** The beginning as text; undefined where the bytes are no UTF-8. */
-function textOf(bytes: Uint8Array): string | undefined {
+/** The text; undefined where the bytes are no UTF-8. Of one that was cut, the last character may be missing. */
+function textOf({ bytes, cut }: Unpacked): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: cut });
   } catch {
     return undefined;
   }
