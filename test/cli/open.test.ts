@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createBucketStore, createDirectoryBucket } from '@orangebox/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentRun, writeAgentRun } from './recordings.ts';
 import { cli, type RunningCli, startCli } from './spawn.ts';
@@ -47,10 +48,24 @@ describe('orangebox open', () => {
     const running = startCli(['open', '--port', '0', '--no-browser'], { cwd: empty });
     await running.said('\n');
     const url = running.stdout().trim();
-    expect((await fetch(url)).status).toBe(200);
+    expect(await (await fetch(url)).text()).toContain('None yet');
     expect((await fetch(`${url}/t/${'1'.repeat(32)}/${'2'.repeat(16)}`)).status).toBe(404);
     await stop(running);
     rmSync(empty, { recursive: true });
+  });
+
+  it('lists the newest calls where no call is named, of a bucket those of the last hour', async () => {
+    const bucket = mkdtempSync(join(tmpdir(), 'obx-cli-open-bucket-'));
+    const store = createBucketStore(createDirectoryBucket(bucket));
+    await store.put(run.failed);
+    await store.close();
+    for (const place of [[], ['--store', `file://${bucket}`]]) {
+      const { url, running } = await serve(...place);
+      const { traceId, spanId } = run.failed.trace;
+      expect(await (await fetch(url)).text()).toContain(`href="/t/${traceId}/${spanId}"`);
+      await stop(running);
+    }
+    rmSync(bucket, { recursive: true });
   });
 
   it('carries the flags that said where to read from into the commands of the page', async () => {

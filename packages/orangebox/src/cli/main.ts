@@ -220,7 +220,7 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
 
   reading(
     add('open', 'serve calls as pages on loopback, and open the one that is named in the browser')
-      .argument('[ref]', `${REF}; without it the page waits for links`)
+      .argument('[ref]', `${REF}; without it a list of the newest`)
       .option('--port <port>', 'the port (default: 4331, where links of trace UIs point; 0 takes a free one)')
       .option('--no-browser', 'do not open the browser')
       .action(async (ref: string | undefined, options, command: Command) => {

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { createHash } from 'node:crypto';
-import { OrangeboxError, type Snapshot, snapshotKey } from '@orangebox/schema';
+import { OrangeboxError, type SessionRef, type Snapshot, snapshotKey } from '@orangebox/schema';
 import { createMemoryStore, type SnapshotStore, type StoredEntry } from '@orangebox/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ANSWER, type TestAttempt, TestSegments } from '../../../store/src/testing/write-segments.ts';
@@ -46,8 +46,12 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
 async function keep(
   attempt: TestAttempt = {},
   more: Partial<Snapshot> = {},
+  session?: SessionRef,
 ): Promise<{ snapshot: Snapshot; path: string }> {
-  const snapshot = { ...new TestSegments('unused').call({ attempts: [attempt] }), ...more };
+  const snapshot = {
+    ...new TestSegments('unused').call({ attempts: [attempt], ...(session ? { session } : {}) }),
+    ...more,
+  };
   await store.put(snapshot);
   return { snapshot, path: `/t/${snapshot.trace.traceId}/${snapshot.trace.spanId}` };
 }
@@ -110,6 +114,45 @@ describe('the page of a span', () => {
   });
 });
 
+describe('the first page', () => {
+  it('lists the newest 50 calls, each with its link, and no canary', async () => {
+    expect((await ask('/')).body).toContain('None yet');
+    const segments = new TestSegments('unused');
+    const session = { id: 'trip <7>', seq: 0, basis: 'declared' as const };
+    const calls = Array.from({ length: 52 }, (_, i) => segments.call({ startMs: 1e12 + i, session }));
+    const canary = segments.call({ startMs: 2e12, session: { ...session, id: 'orangebox-canary' } });
+    for (const call of [...calls, canary]) await store.put(call);
+    const { status, body } = await ask('/');
+    expect(status).toBe(200);
+    const links = [...body.matchAll(/href="(\/t\/[0-9a-f]{32}\/[0-9a-f]{16})"/g)].map(([, path]) => path);
+    const newest = calls.slice(2).reverse();
+    expect(links).toEqual(newest.map(({ trace }) => `/t/${trace.traceId}/${trace.spanId}`));
+    for (const text of ['>2001-09-09 01:46:40<', 'trip &lt;7&gt;', 'chat gpt-4o-mini', '>200<', 'The newest 50'])
+      expect(body).toContain(text);
+    expect(body).not.toContain('orangebox-canary');
+  });
+
+  it('lists the last hour of a place that is searched by time only, and says what cannot be asked', async () => {
+    const list = store.list.bind(store);
+    const { snapshot } = await keep();
+    const startMs = Number(BigInt(snapshot.time.startUnixNano) / 1_000_000n);
+    const asked: (number | undefined)[] = [];
+    store.list = async function* (filter = {}) {
+      asked.push(filter.sinceUnixMs);
+      if (filter.sinceUnixMs === undefined) throw new OrangeboxError('OBX_STORE_SINCE_REQUIRED', 'by time only');
+      yield* list({ ...filter, sinceUnixMs: startMs });
+    };
+    const { body } = await ask('/');
+    expect(body).toContain(`href="/t/${snapshot.trace.traceId}/${snapshot.trace.spanId}"`);
+    expect(body).not.toContain('by time only');
+    expect(Math.abs(Date.now() - 3_600_000 - (asked[0] ?? 0))).toBeLessThan(60_000);
+    store.list = () => {
+      throw new OrangeboxError('OBX_SOURCE_UNREACHABLE', 'no <answer>');
+    };
+    expect(await ask('/')).toMatchObject({ status: 200, body: expect.stringContaining('no &lt;answer&gt;') });
+  });
+});
+
 describe('a hostile recording', () => {
   const HTML = `"'><script>alert(1)</script><img src=x onerror=alert(1)>`;
   const BIDI = 'gpj.\u202eexe \u200b\u0007';
@@ -120,7 +163,7 @@ describe('a hostile recording', () => {
         url: `https://api.openai.com/v1/chat/completions?q=${HTML}`,
         requestHeaders: [[`x-${HTML}`, `${HTML}${BIDI}`]],
         requestBody: JSON.stringify({
-          model: HTML,
+          model: `${HTML}${BIDI}`,
           messages: [
             { role: HTML, content: `${HTML}${BIDI}` },
             { role: 'assistant', tool_calls: [{ id: HTML, type: HTML, function: { name: HTML, arguments: HTML } }] },
@@ -133,13 +176,17 @@ describe('a hostile recording', () => {
         response: [JSON.stringify({ error: { message: HTML, type: HTML, code: HTML } })],
       },
       {},
+      { id: `${HTML}${BIDI}`, seq: 0, basis: 'declared' },
     );
-    const { status, body } = await ask(path);
-    expect(status).toBe(200);
-    expect(body.split('<script').length + body.split('<img').length).toBe(2);
-    expect(body).not.toMatch(/<[^>]*\son\w+=/i);
-    expect(body).not.toMatch(/[\u202e\u200b\u0007]/);
-    expect(body).toContain('<span class="hidden-char">\\u202e</span>');
+    for (const address of [path, path.slice(0, path.lastIndexOf('/')), '/']) {
+      const { status, body } = await ask(address);
+      expect(status).toBe(200);
+      expect(body).toContain('&lt;script&gt;');
+      expect(body.split('<script').length + body.split('<img').length).toBe(2);
+      expect(body).not.toMatch(/<[^>]*\son\w+=/i);
+      expect(body).not.toMatch(/[\u202e\u200b\u0007]/);
+      expect(body).toContain('<span class="hidden-char">\\u202e</span>');
+    }
   });
 
   it('that is huge is cut with a note, and is there whole as a file', async () => {

@@ -8,15 +8,6 @@ import { html, type Html, marked } from './html.ts';
 /** A payload of a call that ended less than this ago may still be on its way. */
 const ARRIVAL_MS = 5 * 60_000;
 
-/** What the start page says. */
-export function startPage(location: string): Page {
-  const body = html`<h1>Orangebox</h1>
-<p>This server shows recorded calls from <span class="mono">${marked(location)}</span>, one page per span.</p>
-<p>Open <code>/t/TRACE_ID/SPAN_ID</code> for a call, or <code>/t/TRACE_ID</code> for all calls of a trace. Links of that form in a trace UI lead here.</p>
-<p class="dim">orangebox ls shows what there is.</p>`;
-  return { status: 200, title: 'Orangebox', body };
-}
-
 /** Nothing of this address. */
 export function noSuchPage(): Page {
   const body = html`<h1>No such page</h1>

@@ -29,6 +29,7 @@ table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0;overflow-wrap:anywhere}
 th{font-weight:500;color:var(--dim);white-space:nowrap}
 .list td,.list th{border-bottom:1px solid var(--line);padding:.4rem .8rem .4rem 0}
+.list .short{white-space:nowrap}
 .facts th{width:9.5rem}
 .headers th{width:17rem;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.84em;white-space:normal;overflow-wrap:anywhere}
 .headers td{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.84em}
@@ -40,7 +41,7 @@ summary{cursor:pointer;color:var(--dim)}
 .note{border:1px solid var(--line);border-left:3px solid var(--warn);background:var(--card);border-radius:6px;padding:.6rem .85rem;margin:1rem 0}
 .note.bad{border-left-color:var(--bad);color:inherit}
 .hidden-char{color:var(--bad);border:1px solid var(--line);border-radius:3px;padding:0 .15em;font-family:ui-monospace,monospace;font-size:.8em}
-@media (max-width:40rem){.facts th,.headers th{width:auto}.commands td{display:block;white-space:normal}}
+@media (max-width:40rem){.list .short{white-space:normal}.facts th,.headers th{width:auto}.commands td{display:block;white-space:normal}}
 `;
 
 /** Source expression of {@link STYLE} for `style-src`. */
