@@ -1,13 +1,14 @@
 /** From an address to what is answered: the stores are asked, nothing is remembered. */
 import { decodeBody, withViews } from '@orangebox/codec';
 import { formatSnapshotKey, OrangeboxError, parseSnapshotKey, type Snapshot } from '@orangebox/schema';
-import { decodeContent, joinLater, type ListFilter, type SnapshotStore, type StoredEntry } from '@orangebox/store';
+import { joinLater, type ListFilter, type SnapshotStore, type StoredEntry } from '@orangebox/store';
 import { callPage } from './call-page.ts';
 import type { CommandWords } from './commands.ts';
 import type { Page } from './document.ts';
 import { noSuchPage, unknownPage, unloadablePage } from './state-pages.ts';
 import { startPage } from './start-page.ts';
 import { tracePage } from './trace-page.ts';
+import { Unpacking } from './unpacking.ts';
 
 /** A file to send. */
 export interface RawFile {
@@ -93,7 +94,9 @@ export async function answerTo(route: Route, options: AnswerOptions): Promise<Pa
   if (route.kind === 'snapshot')
     return { fileName: `${entry.trace.spanId}.snapshot.json`, bytes: Buffer.from(JSON.stringify(snapshot)) };
   if (route.kind === 'body') return bodyOf(snapshot, route.exchange, route.side) ?? noSuchPage();
-  return callPage(await withLater(snapshot, store), options.words, entry.status === 'open');
+  const unpacking = new Unpacking();
+  const viewed = await withLater(snapshot, store, unpacking);
+  return callPage(viewed, { words: options.words, running: entry.status === 'open', unpacking });
 }
 
 async function entriesOf(
@@ -106,11 +109,11 @@ async function entriesOf(
 }
 
 /** What came after is shown where it can be found; a store that cannot search for it shows the call all the same. */
-async function withLater(snapshot: Snapshot, store: SnapshotStore): Promise<Snapshot> {
-  const viewed = withViews(snapshot, decodeContent);
+async function withLater(snapshot: Snapshot, store: SnapshotStore, { whole }: Unpacking): Promise<Snapshot> {
+  const viewed = withViews(snapshot, whole);
   if (snapshot.kind !== 'llm' || (viewed.response?.toolCalls ?? []).length === 0) return viewed;
   try {
-    return { ...viewed, ...(await joinLater(snapshot, store)) };
+    return { ...viewed, ...(await joinLater(snapshot, store, whole)) };
   } catch (error) {
     if (error instanceof OrangeboxError) return viewed;
     throw error;
