@@ -65,7 +65,7 @@ export type {
   PolicyStatement,
 } from './objects/bucket-init/init-report.ts';
 export { keysOfDay, snapshotDays } from './objects/bucket-keys.ts';
-export { createBucketStore } from './objects/bucket-store.ts';
+export { type BucketStoreOptions, createBucketStore } from './objects/bucket-store.ts';
 export { createDirectoryBucket } from './objects/directory-bucket.ts';
 export { type IndexQuery, readIndex } from './objects/index-reader.ts';
 export { encodeIndexRows, indexRowOf } from './objects/index-rows.ts';

@@ -2,7 +2,7 @@
  * Snapshots in a bucket: read by key from whatever objects a writer left, listed by the index objects, so that a list
  * opens none of them.
  */
-import { type IndexRow, OrangeboxError, type Snapshot, SNAPSHOT_OBJECT_NAME, snapshotKey } from '@orangebox/schema';
+import { INDEX_PREFIX, OrangeboxError, type Snapshot, SNAPSHOT_OBJECT_NAME, snapshotKey } from '@orangebox/schema';
 import { type Candidate, collectSelected, selectEntries } from '../listing.ts';
 import { mapInOrder } from '../map-in-order.ts';
 import { normalKey } from '../safe-fs.ts';
@@ -12,15 +12,22 @@ import type { DeleteResult, ListFilter, SnapshotStore, StoredEntry, StoreProblem
 import type { ObjectBucket } from './bucket.ts';
 import { bucketKeyObjects, keysOfTrace } from './bucket-keys.ts';
 import { indexTerm } from './index-filter.ts';
-import { type IndexQuery, readIndexMinutes } from './index-reader.ts';
+import { type IndexQuery, readIndexObjects } from './index-reader.ts';
 import { entryOfRow, indexRowOf } from './index-rows.ts';
 import { createIndexWriter, type IndexWriter } from './index-writer.ts';
+import { MinuteEntries, MINUTE_ENTRIES_MAX } from './minute-entries.ts';
 import { readObjects } from './object-reader.ts';
 import { encodePayload, payloadSizeBytes } from './payload.ts';
 
 /** Opens the snapshots of a bucket as a store. Closing it closes the bucket too. */
-export function createBucketStore(bucket: ObjectBucket): SnapshotStore {
-  return new BucketStore(bucket);
+export function createBucketStore(bucket: ObjectBucket, options: BucketStoreOptions = {}): SnapshotStore {
+  return new BucketStore(bucket, options.minuteEntriesMax ?? MINUTE_ENTRIES_MAX);
+}
+
+/** Bounds of a bucket store. */
+export interface BucketStoreOptions {
+  /** Entries of one minute that a list without a limit gives at most (default 200,000). */
+  minuteEntriesMax?: number;
 }
 
 /** Snapshots opened at a time where a list needs them. */
@@ -36,13 +43,15 @@ class BucketStore implements SnapshotStore {
   readonly kind = 'bucket';
   readonly location: string;
   readonly #bucket: ObjectBucket;
+  readonly #minuteEntriesMax: number;
   readonly #problems: Map<string, StoreProblem> = new Map();
   /** Keys deleted here: index objects still have their rows. */
   readonly #deleted: Set<string> = new Set();
   #index: IndexWriter | undefined;
 
-  constructor(bucket: ObjectBucket) {
+  constructor(bucket: ObjectBucket, minuteEntriesMax: number) {
     this.#bucket = bucket;
+    this.#minuteEntriesMax = minuteEntriesMax;
     this.location = bucket.location;
   }
 
@@ -146,15 +155,34 @@ class BucketStore implements SnapshotStore {
       ...(order === undefined ? {} : { order }),
       onProblem: (problem: StoreProblem) => this.#note(problem),
     };
-    for await (const rows of readIndexMinutes(this.#bucket, query)) yield this.#entriesOf(rows);
+    let entries = new MinuteEntries(filter, this.#minuteEntriesMax);
+    let current = '';
+    for await (const { minute, rows } of readIndexObjects(this.#bucket, query)) {
+      if (minute !== current) {
+        yield this.#end(entries, current);
+        entries = new MinuteEntries(filter, this.#minuteEntriesMax);
+        current = minute;
+      }
+      if (entries.isCut) continue;
+      for (const row of rows) {
+        if (this.#deleted.has(row.key)) continue;
+        if (!entries.add(entryOfRow(row, `${this.location}/${row.key}`))) break;
+      }
+    }
+    yield this.#end(entries, current);
   }
 
-  #entriesOf(rows: readonly IndexRow[]): StoredEntry[] {
-    const byKey = new Map<string, StoredEntry>();
-    for (const row of rows) {
-      if (!this.#deleted.has(row.key)) byKey.set(row.key, entryOfRow(row, `${this.location}/${row.key}`));
+  #end(entries: MinuteEntries, minute: string): StoredEntry[] {
+    if (entries.isCut) {
+      const most = this.#minuteEntriesMax;
+      this.#note({
+        code: 'OBX_INDEX_TOO_MANY',
+        message: `the index has more than ${most} calls of one minute (${minuteWords(minute)}): the others are not shown`,
+        hint: 'ask for fewer: -n (a number), --session, --tool or --scope',
+        location: `${this.location}/${INDEX_PREFIX}${minute.slice(0, 8)}/${minute.slice(8)}`,
+      });
     }
-    return [...byKey.values()];
+    return entries.values();
   }
 
   async delete(selection: string[] | ListFilter): Promise<DeleteResult> {
@@ -193,6 +221,11 @@ class BucketStore implements SnapshotStore {
       await this.#bucket.close();
     }
   }
+}
+
+/** `20261129` and `1405` as a time. */
+function minuteWords(minute: string): string {
+  return minute.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)$/, '$1-$2-$3 $4:$5 UTC');
 }
 
 function candidateOf(entry: StoredEntry): Candidate {

@@ -38,32 +38,31 @@ export interface IndexQuery {
 
 /** Rows of index objects. A key may come several times. */
 export async function* readIndex(bucket: ObjectBucket, query: IndexQuery): AsyncGenerator<IndexRow, void, undefined> {
-  for await (const rows of readIndexMinutes(bucket, query)) yield* rows;
+  for await (const { rows } of readIndexObjects(bucket, query)) yield* rows;
 }
 
-/** As {@link readIndex}, the rows of each minute together. */
-export async function* readIndexMinutes(
+/** What one index object has for a query. */
+export interface IndexObjectRows {
+  /** Date and minute, as text that sorts. */
+  minute: string;
+  /** Parsed as they are taken, once: an object may have far more than anybody wants. */
+  rows: Iterable<IndexRow>;
+}
+
+/** As {@link readIndex}, object by object; those of one minute come one after the other. */
+export async function* readIndexObjects(
   bucket: ObjectBucket,
   query: IndexQuery,
-): AsyncGenerator<IndexRow[], void, undefined> {
-  let rows: IndexRow[] = [];
-  let current = '';
+): AsyncGenerator<IndexObjectRows, void, undefined> {
   const objects = listIndexObjects(bucket, query);
-  const read = async (object: BucketObject): Promise<{ name: string; rows: IndexRow[] }> => ({
+  const read = async (object: BucketObject): Promise<{ name: string; lines: Buffer | undefined }> => ({
     name: object.name,
-    rows: await readIndexObject(bucket, object, query),
+    lines: await readLines(bucket, object, query),
   });
   const concurrency = query.term === undefined ? CONCURRENCY : START_CONCURRENCY;
-  for await (const object of mapInOrder(objects, concurrency, read)) {
-    const minute = minuteOf(object.name);
-    if (minute !== current && rows.length > 0) {
-      yield rows;
-      rows = [];
-    }
-    current = minute;
-    for (const row of object.rows) rows.push(row);
+  for await (const { name, lines } of mapInOrder(objects, concurrency, read)) {
+    if (lines) yield { minute: minuteOf(name), rows: rowsOf(bucket, name, lines, query) };
   }
-  if (rows.length > 0) yield rows;
 }
 
 /** The index objects that can hold rows of a query, a day at a time. */
@@ -103,29 +102,36 @@ function minuteText(ms: number): string {
   return date + minute;
 }
 
-async function readIndexObject(bucket: ObjectBucket, object: BucketObject, query: IndexQuery): Promise<IndexRow[]> {
-  const { name } = object;
-  let lines: Buffer;
+/** The lines of an object; undefined when it has none for the query. */
+async function readLines(bucket: ObjectBucket, object: BucketObject, query: IndexQuery): Promise<Buffer | undefined> {
   try {
     const bytes = await readIfMayHold(bucket, object, query.term);
     // Without the term, or deleted since it was listed: then an index that was made anew holds its rows.
-    if (!bytes) return [];
-    lines = await unpack(bytes);
+    return bytes && (await unpack(bytes));
   } catch (error) {
     if (error instanceof OrangeboxError && error.code.startsWith('OBX_STORE_')) throw error;
-    query.onProblem?.(damaged(bucket, name, 'cannot be unpacked'));
-    return [];
+    query.onProblem?.(damaged(bucket, object.name, 'cannot be unpacked'));
+    return undefined;
   }
-  const rows: IndexRow[] = [];
+}
+
+function* rowsOf(
+  bucket: ObjectBucket,
+  name: string,
+  lines: Buffer,
+  query: IndexQuery,
+): Generator<IndexRow, void, undefined> {
   let wrong = 0;
-  for (const line of linesOf(lines, query.needle)) {
-    const row = parseIndexRow(line);
-    if (!row) wrong += 1;
-    else if (isWithin(row, query)) rows.push(row);
+  try {
+    for (const line of linesOf(lines, query.needle)) {
+      const row = parseIndexRow(line);
+      if (!row) wrong += 1;
+      else if (isWithin(row, query)) yield row;
+    }
+  } finally {
+    if (wrong > 0)
+      query.onProblem?.(damaged(bucket, name, `has ${wrong} line${wrong === 1 ? '' : 's'} that are no rows`));
   }
-  if (wrong > 0)
-    query.onProblem?.(damaged(bucket, name, `has ${wrong} line${wrong === 1 ? '' : 's'} that are no rows`));
-  return rows;
 }
 
 /** The bytes of an object, unless its filter says that the term is not in it. */
