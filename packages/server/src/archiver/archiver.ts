@@ -79,7 +79,8 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
     indexRows: () => index?.stats() ?? { written: 0, dropped: 0, pending: 0 },
     pendingAssemblies: () => assembler.pending,
   });
-  const measured = measuredBucket(bucket, metrics, log, places, limits.storeTimeoutMs);
+  const { problem: storeProblem, wrote } = createReadiness(bucket);
+  const measured = measuredBucket(bucket, { metrics, log, wrote, places, timeoutMs: limits.storeTimeoutMs });
   const quarantine = createQuarantine(measured, limits.quarantine);
   const index =
     options.index === false
@@ -132,7 +133,7 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
     metrics,
     isAllowed: tokens.length > 0 ? createTokenCheck(tokens) : () => true,
     metricsPublic: options.metricsPublic === true || isLoopback(host),
-    storeProblem: createReadiness(bucket),
+    storeProblem,
     isFull: () => requests.usedBytes > shares.requests * 0.95,
   });
   const server = makeServer(routes, tls, limits);

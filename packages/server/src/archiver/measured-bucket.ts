@@ -14,23 +14,36 @@ export interface ArchiveBucket {
   list(prefix: string, most: number): Promise<BucketObject[]>;
 }
 
-/** Wraps a bucket. `places` bounds the writes at once, `timeoutMs` each of them. */
+/** Who is told of what the store does, and its bounds. */
+export interface MeasuredBucketHost {
+  metrics: ArchiverMetrics;
+  log: ArchiverLog;
+  /** Told what became of each write: undefined, or the code of the store's failure. */
+  wrote(code: string | undefined): void;
+  /** Bounds the writes at once. */
+  places: Room;
+  /** Bounds each of them. */
+  timeoutMs: number;
+}
+
+/** Wraps a bucket. */
 export function measuredBucket(
   bucket: ObjectBucket,
-  metrics: ArchiverMetrics,
-  log: ArchiverLog,
-  places: Room,
-  timeoutMs: number,
+  { metrics, log, wrote, places, timeoutMs }: MeasuredBucketHost,
 ): ArchiveBucket {
   const timed = async <T>(operation: 'write' | 'read' | 'list', work: () => Promise<T>): Promise<T> => {
     const startMs = performance.now();
     try {
-      return await work();
+      const done = await work();
+      // That an object is there already says nothing of whether another would be taken.
+      if (operation === 'write' && done === 'written') wrote(undefined);
+      return done;
     } catch (error) {
       // Of an object that is too large the store has nothing to answer for.
       if (error instanceof OrangeboxError && !error.code.startsWith('OBX_STORE_')) throw error;
       const known = tellStoreFault(log, operation, error);
       metrics.storeError(known.code);
+      if (operation === 'write') wrote(known.code);
       throw known;
     } finally {
       metrics.storeSeconds(operation, (performance.now() - startMs) / 1000);

@@ -4,6 +4,7 @@ import { createMemoryBucket, type ObjectBucket, readIndex } from '@orangebox/sto
 import { partRequest } from '../../../../test/helpers/otlp-sender.mjs';
 import { type ArchiverBench, partsOf, recorded, startBench } from '../testing/archiver-bench.ts';
 import { type ArchiverOptions, startArchiver } from './archiver.ts';
+import { createReadiness } from './health.ts';
 
 let current: ArchiverBench | undefined;
 async function bench(options: Partial<ArchiverOptions> = {}): Promise<ArchiverBench> {
@@ -63,6 +64,38 @@ describe('while the store fails', () => {
     expect((await get(running, '/healthz')).status).toBe(200);
     const ready = await get(running, '/readyz');
     expect([ready.status, await ready.text()]).toEqual([503, 'OBX_STORE_UNREACHABLE\n']);
+  });
+
+  it('it is not ready when writes fail though the store answers, until one succeeds', async () => {
+    const { bucket, fail } = faulty();
+    bucket.check = () => Promise.resolve();
+    const running = await bench({ bucket, index: false });
+    const { key, part } = recorded();
+    const ready = async (): Promise<unknown[]> => {
+      const answer = await get(running, '/readyz');
+      return [answer.status, await answer.text()];
+    };
+    expect(await ready()).toEqual([200, 'ready\n']);
+    fail('OBX_STORE_FULL');
+    await running.post(partRequest(key, part));
+    expect(await ready()).toEqual([503, 'OBX_STORE_FULL\n']);
+    fail(undefined);
+    await running.post(partRequest(key, part));
+    expect(await ready()).toEqual([200, 'ready\n']);
+  });
+
+  it('a failed write counts for ten seconds, after which the store is looked at again', async () => {
+    let now = 0;
+    const { bucket, fail } = faulty();
+    const { problem, wrote } = createReadiness(bucket, () => now);
+    wrote('OBX_STORE_FULL');
+    now = 9_999;
+    expect(await problem()).toBe('OBX_STORE_FULL');
+    now = 10_000;
+    expect(await problem()).toBeUndefined();
+    fail('OBX_STORE_DENIED');
+    now = 15_000;
+    expect(await problem()).toBe('OBX_STORE_DENIED');
   });
 });
 
