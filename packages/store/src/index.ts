@@ -76,6 +76,7 @@ export {
   type IndexWriterStats,
 } from './objects/index-writer.ts';
 export { createMemoryBucket } from './objects/memory-bucket.ts';
+export { rememberIndex } from './objects/remember-index.ts';
 export { openBucket, type OpenBucketOptions } from './objects/open-bucket.ts';
 export {
   type ReindexOptions,
