@@ -106,7 +106,7 @@ export const hasTerminal: boolean =
   spawnSync('script', ['--version']).stdout?.toString().includes('util-linux') ?? false;
 
 /** Runs the command on a pseudo-terminal of a width; what it wrote to either stream is in `stdout`. */
-export function cliOnTerminal(args: readonly string[], options: CliOptions & { columns?: number }): Promise<CliResult> {
+export function cliOnTerminal(args: readonly string[], options: CliOptions & { columns?: number; typedAt?: string }): Promise<CliResult> {
   const words = [process.execPath, CLI, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   const command = `stty cols ${options.columns ?? 110} rows 40 -echo; exec ${words}`;
   const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], {
@@ -118,7 +118,7 @@ export function cliOnTerminal(args: readonly string[], options: CliOptions & { c
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
     // Typed once the question stands there, as a person would.
-    if (options.stdin !== undefined && text.includes('[y/N]')) child.stdin.write(options.stdin);
+    if (options.stdin !== undefined && text.includes(options.typedAt ?? '[y/N]')) child.stdin.write(options.stdin);
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -6,7 +6,7 @@ import { createBucketStore, createDirectoryBucket } from '@orangebox/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeJaeger } from './fake-jaeger.ts';
 import { chatAnswer, Recording, writeAgentRun } from './recordings.ts';
-import { type RunningCli, startCli } from './spawn.ts';
+import { cliOnTerminal, hasTerminal, type RunningCli, startCli } from './spawn.ts';
 
 let base: string;
 let running: RunningCli[] = [];
@@ -107,6 +107,51 @@ describe('tail', () => {
     tail.child.kill('SIGINT');
     expect(await tail.ended).toMatchObject({ code: 0 });
   });
+
+  it('shows what a backend promises as stored where the bucket has it, once, and as promised where it has not', async () => {
+    const run = writeAgentRun(join(base, 'elsewhere'));
+    const place = join(base, 'bucket');
+    const put = async (call: typeof run.first): Promise<void> => {
+      const store = createBucketStore(createDirectoryBucket(place));
+      await store.put(call);
+      await store.close();
+    };
+    await put(run.first);
+    const jaeger = await fakeJaeger([run.first]);
+    const tail = start(['tail', '--source', jaeger.url, '--store', `file://${place}`]);
+    await tail.said(run.first.id.slice(0, 6));
+    jaeger.calls.push(run.failed, run.streamed);
+    // The backend has told of both before the bucket has one.
+    const asked = jaeger.asked.length;
+    await expect.poll(() => jaeger.asked.length, { timeout: 15_000 }).toBeGreaterThan(asked + 1);
+    expect(tail.stdout()).not.toContain(run.failed.id.slice(0, 6));
+    await put(run.failed);
+    await tail.said(run.streamed.id.slice(0, 6));
+    tail.child.kill('SIGINT');
+    const { code, stdout } = await tail.ended;
+    await jaeger.stop();
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    const keptOf = ({ id }: typeof run.first): string[] =>
+      lines.filter((line) => line.startsWith(id.slice(0, 6))).map((line) => line.split('\t').at(-1) ?? '');
+    expect([run.first, run.failed, run.streamed].map(keptOf)).toEqual([['exact'], ['exact'], ['promised']]);
+    expect(lines).toHaveLength(3);
+  });
+
+  it.skipIf(!hasTerminal)(
+    'says on a terminal what it follows, before the first call and without a directory that is not there',
+    async () => {
+      const run = writeAgentRun(join(base, 'elsewhere'));
+      const store = createBucketStore(createDirectoryBucket(join(base, 'bucket')));
+      await store.put(run.first);
+      await store.close();
+      const env = { XDG_CONFIG_HOME: base, ORANGEBOX_STORE: `file://${join(base, 'bucket')}`, NO_COLOR: '1' };
+      const typed = { stdin: '\u0003', typedAt: run.first.id.slice(0, 6) };
+      const { stdout } = await cliOnTerminal(['tail'], { cwd: base, env, ...typed });
+      expect(stdout).toMatch(new RegExp(`^following .*bucket; Ctrl-C ends it\n[^]*${run.first.id.slice(0, 6)}`));
+      expect(stdout).not.toContain('.orangebox');
+    },
+  );
 
   it('says at once that a source cannot be asked at all', async () => {
     const tail = start(['tail', '--source', 'http://127.0.0.1:9']);

@@ -9,6 +9,7 @@ import { type Opened, openStore } from '../open-store.ts';
 import { parseCount, usage } from '../parse-options.ts';
 import { isPlaceFault } from '../place-faults.ts';
 import { idOf, StoreFollower } from '../tail/follow-store.ts';
+import { HeldCalls } from '../tail/held-calls.ts';
 import { SeenCalls } from '../tail/seen-calls.ts';
 import { segmentStamp } from '../tail/segment-stamp.ts';
 import { writeEntry } from '../tail/write-entry.ts';
@@ -25,6 +26,9 @@ const DEFAULT_COUNT = 10;
 const LOCAL_PAUSE_MS = 250;
 const REMOTE_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
+/** A promised call is shown as stored when another place has it within this time. */
+const PROMISED_MS = 5_000;
+const JUST_NOW_MS = 30_000;
 const LOCAL_WINDOW_MS = 60_000;
 /** What comes from elsewhere is sent in batches, and lists calls by their start. */
 const REMOTE_WINDOW_MS = 15 * 60_000;
@@ -41,21 +45,33 @@ export async function tail(context: CommandContext, options: TailOptions): Promi
     const followers = opened.parts.map((store) => ({ store, follower: followerOf(store, opened, filter) }));
     // What one place has shown may come from another too.
     const shown = new SeenCalls();
-    const write = (entry: StoredEntry): void => {
+    const put = (entry: StoredEntry): void => {
       if (!shown.add(`${idOf(entry)} ${entry.status === 'open'}`, entry)) return;
       writeEntry(terminal, entry, options.json === true);
       shown.forgetBefore(Math.min(...followers.map(({ follower }) => follower.sinceUnixMs)));
     };
+    // With one place there is no other that could have what is promised.
+    const held = new HeldCalls({ waitMs: followers.length > 1 ? PROMISED_MS : 0, write: put });
     const began = await Promise.all(followers.map(async ({ follower }) => withFault(() => follower.begin(count))));
     const faults = began.flatMap(({ fault }) => fault ?? []);
     if (faults.length === followers.length && faults[0] !== undefined) throw faults[0];
-    const first = new Map(began.flatMap(({ value = [] }) => value).map((entry) => [idOf(entry), entry]));
-    const newest = [...first.values()].sort(byStart).slice(-count);
-    if (count > 0) for (const entry of newest) write(entry);
     if (terminal.errorInteractive)
-      terminal.note(terminal.errorColors.dim(`following ${escapeLine(opened.store.location)}; Ctrl-C ends it`));
+      terminal.note(terminal.errorColors.dim(`following ${escapeLine(placesOf(opened))}; Ctrl-C ends it`));
+    const newest = newestOf(
+      began.flatMap(({ value = [] }) => value),
+      count,
+    );
+    // What ended just now may be on its way to the store; what did before is not.
+    for (const entry of newest) (endedBefore(entry, context.nowMs - JUST_NOW_MS) ? put : held.offer.bind(held))(entry);
     await Promise.all(
       followers.map(async ({ store, follower }, i) => {
+        const write = (entry: StoredEntry): void => {
+          const isOld =
+            entry.status === 'promised' &&
+            followers.some((other) => other.follower !== follower && other.follower.knows(idOf(entry)));
+          // Another place had it before this one: it was shown, or there when the following began.
+          if (!isOld) held.offer(entry);
+        };
         const known = began[i]?.fault;
         if (known !== undefined) noteFault(context, known);
         await follow(context, store, follower, {
@@ -66,11 +82,33 @@ export async function tail(context: CommandContext, options: TailOptions): Promi
         });
       }),
     );
+    held.end();
   } finally {
     stop.release();
     await opened.store.close();
   }
   return EXIT.ok;
+}
+
+/** The newest of what all places gave, oldest first; of a call in several the entry that is more than a promise. */
+function newestOf(entries: readonly StoredEntry[], count: number): StoredEntry[] {
+  const first = new Map<string, StoredEntry>();
+  for (const entry of entries) {
+    const known = first.get(idOf(entry));
+    if (known === undefined || known.status === 'promised') first.set(idOf(entry), entry);
+  }
+  return count === 0 ? [] : [...first.values()].sort(byStart).slice(-count);
+}
+
+function endedBefore({ time }: StoredEntry, unixMs: number): boolean {
+  return Number(BigInt(time.endUnixNano) / 1_000_000n) < unixMs;
+}
+
+/** What is followed, in words; local recordings that are not there yet only where there is nothing else. */
+function placesOf({ parts, located }: Opened): string {
+  const there = parts.filter((store) => store.kind !== 'segments' || located.exists);
+  if (there.length > 0) return there.map((store) => store.location).join(' and ');
+  return `${located.dir}, which is not there yet`;
 }
 
 function followerOf(store: SnapshotStore, opened: Opened, filter: ReturnType<typeof filterFrom>): StoreFollower {

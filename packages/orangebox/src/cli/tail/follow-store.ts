@@ -56,6 +56,11 @@ export class StoreFollower {
     return this.#ended.size + this.#begun.size;
   }
 
+  /** Whether it has seen the end of a call. */
+  knows(id: string): boolean {
+    return this.#ended.has(id);
+  }
+
   /** The newest calls that have ended, newest first; all that is there now is old from here on. */
   async begin(count: number): Promise<StoredEntry[]> {
     const { filter } = this.#options;
