@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, symlinkSync, utimesSync, watch, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { bucketContract } from '../testing/bucket-suite.ts';
 import { temporaryDirectory } from '../testing/write-segments.ts';
 import { createDirectoryBucket } from './directory-bucket.ts';
@@ -39,6 +39,52 @@ describe('a directory as a bucket', () => {
       expect(await bucket.stat('v1/link')).toBeUndefined();
       await bucket.delete(['v1/x', 'v1/link']);
       expect(readdirSync(path).sort()).toEqual(['other', 'secret', 'tree']);
+    } finally {
+      remove();
+    }
+  });
+
+  it('sweeps what killed writers left an hour ago, once per process, and nothing else', async () => {
+    const { path, remove } = temporaryDirectory();
+    try {
+      const old = new Date(Date.now() - 3_700_000);
+      const leave = (name: string, time = old): void => {
+        writeFileSync(join(path, name), 'half');
+        utimesSync(join(path, name), time, time);
+      };
+      const [killed, writing] = [`.tmp-${'a1'.repeat(6)}`, `.tmp-${'b2'.repeat(6)}`];
+      leave(killed);
+      leave(writing, new Date());
+      for (const name of ['.tmp-notes', `.tmp-${'a1'.repeat(6)}.txt`, 'old']) leave(name);
+      const others = ['.tmp-notes', `.tmp-${'a1'.repeat(6)}.txt`, writing, 'old', 'v1'].sort();
+      mkdirSync(join(path, `.tmp-${'c3'.repeat(6)}`));
+      utimesSync(join(path, `.tmp-${'c3'.repeat(6)}`), old, old);
+      others.push(`.tmp-${'c3'.repeat(6)}`);
+      const bucket = createDirectoryBucket(path);
+      await bucket.write('v1/day/trace/x', Buffer.from('x'));
+      expect(readdirSync(path).sort()).toEqual(others.sort());
+      leave(killed);
+      await bucket.write('v1/day/trace/y', Buffer.from('y'));
+      expect(readdirSync(path)).toContain(killed);
+    } finally {
+      remove();
+    }
+  });
+
+  it('writes at the top, where a killed writer leaves what the next one finds', async () => {
+    const { path, remove } = temporaryDirectory();
+    try {
+      const bucket = createDirectoryBucket(path);
+      await bucket.write('v1/day/x', Buffer.from('x'));
+      const seen = new Set<string>();
+      const watcher = watch(path, (_event, name) => void seen.add(name ?? ''));
+      try {
+        await bucket.write('v1/day/y', Buffer.from('y'));
+        await vi.waitFor(() => expect([...seen]).toEqual([expect.stringMatching(/^\.tmp-[0-9a-f]{12}$/)]));
+      } finally {
+        watcher.close();
+      }
+      expect(readdirSync(join(path, 'v1/day')).sort()).toEqual(['x', 'y']);
     } finally {
       remove();
     }

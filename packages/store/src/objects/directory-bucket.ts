@@ -1,5 +1,4 @@
 /** A directory as a bucket: private files, written whole or not at all, no link followed out of it. */
-import { randomBytes } from 'node:crypto';
 import {
   type FileHandle,
   access,
@@ -14,11 +13,12 @@ import {
   stat,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fsCode, removeEmptyUpwards, syncDirectory, TEMPORARY_PREFIX } from '../safe-fs.ts';
+import { fsCode, removeEmptyUpwards, syncDirectory } from '../safe-fs.ts';
 import type { BucketListOptions, BucketObject, BucketWriteOptions, ObjectBucket } from './bucket.ts';
 import { directoryError, isAbsent, leadsOut } from './directory-errors.ts';
 import { staysInside } from './inside.ts';
 import { checkObjectName, checkObjectPrefix, isObjectName, objectTooLarge } from './object-name.ts';
+import { createSweeper, temporaryName } from './temporary-files.ts';
 
 /** A bucket in a directory, which is made (0700) at the first write. */
 export function createDirectoryBucket(path: string): ObjectBucket {
@@ -28,9 +28,13 @@ export function createDirectoryBucket(path: string): ObjectBucket {
 class DirectoryBucket implements ObjectBucket {
   readonly kind = 'directory';
   readonly location: string;
+  readonly #sweep: () => Promise<void>;
+  /** Files are written beside their places: another file system stands between. */
+  #writesBeside = false;
 
   constructor(path: string) {
     this.location = path;
+    this.#sweep = createSweeper(path);
   }
 
   async read(name: string, maxBytes: number): Promise<Uint8Array | undefined> {
@@ -84,12 +88,18 @@ class DirectoryBucket implements ObjectBucket {
   async write(name: string, bytes: Uint8Array, options: BucketWriteOptions = {}): Promise<'written' | 'exists'> {
     const path = this.#path(name);
     if (options.onlyIfAbsent === true && (await this.stat(name))) return 'exists';
+    await this.#sweep();
     // A purge may remove a directory that has just become empty: then it is made again.
     for (let attempt = 1; ; attempt += 1) {
       try {
         if (!(await this.#isInside(name))) throw leadsOut(dirname(path), this.location);
-        return await writeBeside(path, bytes, options);
+        const folder = this.#writesBeside ? dirname(path) : this.location;
+        return await writeWhole(path, join(folder, temporaryName()), bytes, options);
       } catch (error) {
+        if (fsCode(error) === 'EXDEV' && !this.#writesBeside) {
+          this.#writesBeside = true;
+          continue;
+        }
         if (fsCode(error) === 'ENOENT' && attempt < 4) continue;
         throw directoryError(error, path, 'write');
       }
@@ -184,14 +194,14 @@ class DirectoryBucket implements ObjectBucket {
   }
 }
 
-async function writeBeside(
+async function writeWhole(
   path: string,
+  temporary: string,
   bytes: Uint8Array,
   options: BucketWriteOptions,
 ): Promise<'written' | 'exists'> {
   options.signal?.throwIfAborted();
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = join(dirname(path), `${TEMPORARY_PREFIX}${randomBytes(6).toString('hex')}`);
   try {
     // `wx`: a planted link of that name is an error, not a target.
     const file = await open(temporary, 'wx', 0o600);
