@@ -34,6 +34,19 @@ describe('copy', () => {
     expect(copy('app', 'bucket').stdout).toContain('5 there already');
   });
 
+  it('says why what was copied is still called not sent, where a program sent others', () => {
+    const recording = new Recording(join(base, 'sender', '.orangebox'));
+    const [sent] = [recording.call({}), recording.call({}), recording.call({})];
+    recording.add({ type: 'shipped', key: snapshotKey(sent) });
+    recording.write();
+    const first = copy('sender', 'bucket');
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.stderr).toContain('2 of them stay "not sent" in orangebox');
+    expect(copy('sender', 'bucket').stderr).toBe(first.stderr);
+    expect(cli([], { cwd: join(base, 'sender') }).stdout).toContain('2 not sent');
+    expect(copy('bucket', 'second').stderr).toBe('');
+  });
+
   it('goes on where it was ended: what is there is left alone, what lists did not show yet is shown', () => {
     copy('app', 'bucket');
     rmSync(join(base, 'bucket', 'index'), { recursive: true });

@@ -46,6 +46,11 @@ function report({ terminal }: CommandContext, counts: CopyCounts, location: stri
     failures.length === 0 ? '0 failed' : c.red(`${failures.length} failed`),
   ];
   terminal.line(parts.join(', '));
+  // Where nothing was ever sent nothing is counted as not sent.
+  if (counts.sent > 0 && counts.unsent > 0)
+    terminal.note(
+      `  ${counts.unsent} of them stay "not sent" in orangebox: that counts what ORANGEBOX_ENDPOINT acknowledged, and a copy writes nothing to the recordings`,
+    );
   for (const { key, error } of failures.slice(0, FAILURES_SHOWN))
     terminal.note(`  ${c.red(escapeLine(key))} ${escapeLine(error.message)} ${c.dim(`[${error.code}]`)}`);
   if (failures.length > FAILURES_SHOWN)

@@ -17,6 +17,9 @@ export interface CopyCounts {
   copied: number;
   /** They were there already. */
   there: number;
+  /** Of these, those that the program had sent by itself, and those that it had not; of objects nobody knows. */
+  sent: number;
+  unsent: number;
   failures: CopyFailure[];
   /** The copy ended early: a place did not answer any more. */
   gaveUp: boolean;
@@ -28,7 +31,12 @@ const UNREACHABLE_MAX = 8;
 
 /** Makes counts for {@link runCopy}. */
 export function newCounts(): CopyCounts {
-  return { copied: 0, there: 0, failures: [], gaveUp: false };
+  return { copied: 0, there: 0, sent: 0, unsent: 0, failures: [], gaveUp: false };
+}
+
+function countSent({ sent }: CopyItem, counts: CopyCounts): void {
+  if (sent === true) counts.sent++;
+  else if (sent === false) counts.unsent++;
 }
 
 /** Copies what the filter takes. Rejects when a place cannot be listed. */
@@ -41,6 +49,7 @@ export async function runCopy(from: CopyPlace, to: CopyPlace, filter: ListFilter
       const standing = await target.standing(item.key);
       if (standing === 'there') {
         counts.there++;
+        countSent(item, counts);
         return;
       }
       const snapshot = await item.load();
@@ -49,6 +58,7 @@ export async function runCopy(from: CopyPlace, to: CopyPlace, filter: ListFilter
       else target.addRow(snapshot);
       if (standing === 'missing') counts.copied++;
       else counts.there++;
+      countSent(item, counts);
       unreachable = 0;
     } catch (error) {
       if (!(error instanceof OrangeboxError)) throw error;

@@ -8,6 +8,8 @@ export interface CopyItem {
   key: string;
   /** `YYYYMMDD`; items come in the order of their days. */
   day: string;
+  /** Of recordings: whether the program's own endpoint acknowledged it. */
+  sent?: boolean;
   /** The snapshot, digest verified; undefined when the filter does not take it. */
   load(): Promise<Snapshot | undefined>;
 }
@@ -22,7 +24,9 @@ async function* ofRecordings({ store }: CopyPlace, filter: ListFilter): AsyncGen
     // A call that runs has no key yet, and of one without bodies nothing was promised.
     const { key } = entry;
     const day = key === undefined ? undefined : parseSnapshotKey(key)?.date;
-    if (key !== undefined && day !== undefined) yield { key, day, load: () => store.load(entry) };
+    if (key !== undefined && day !== undefined) {
+      yield { key, day, sent: entry.shipped === true, load: () => store.load(entry) };
+    }
   }
 }
 
