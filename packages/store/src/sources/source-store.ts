@@ -10,10 +10,13 @@ import {
 import { unixMs } from '../filter.ts';
 import { type Candidate, selectEntries } from '../listing.ts';
 import { normalKey } from '../safe-fs.ts';
+import { REF_MIN_LENGTH } from '../short-refs.ts';
 import type { DeleteResult, ListFilter, SnapshotStore, StoredEntry, StoreProblem } from '../store.ts';
 import { entryOfSpan, isEntrySpan } from './entry-of-span.ts';
 import { inParallel } from './in-parallel.ts';
-import type { SourceSpan, SpanQuery, TraceSource } from './trace-source.ts';
+import { searchBack } from './search-back.ts';
+import { SpanSet } from './search-windows.ts';
+import type { SourceSpan, SpanQuery, SpanSearch, TraceSource } from './trace-source.ts';
 
 /** Windows of listings that name no time. */
 const DEFAULT_WINDOW_MS = 3600_000;
@@ -21,6 +24,8 @@ const SESSION_WINDOW_MS = 7 * 24 * 3600_000;
 /** A payload may be under way for this long after its call ended. */
 const ARRIVAL_MS = 10 * 60_000;
 const CONCURRENCY = 4;
+/** Digits of a short reference where the other span ids of the time are not known: of a million two rarely share twelve. */
+const LIMITED_REF_LENGTH = REF_MIN_LENGTH * 2;
 
 /**
  * Makes a store of a trace backend and of the store that keeps the payloads. Listings without a time look at the last
@@ -93,6 +98,11 @@ class SourceStore implements SnapshotStore {
 
   async *list(filter: ListFilter = {}): AsyncGenerator<StoredEntry, void, undefined> {
     this.#cut = 'no';
+    const isFewOfTime = filter.limit !== undefined && filter.order !== 'oldest';
+    if (isFewOfTime && filter.traceId === undefined && !filter.keys) {
+      yield* this.#newest(filter, filter.limit ?? 0);
+      return;
+    }
     const spans = await this.#spans(filter);
     yield* selectEntries(candidatesOf(spans, this.location), filter, (entry) => this.load(entry));
   }
@@ -103,16 +113,39 @@ class SourceStore implements SnapshotStore {
       const traces = new Set(filter.keys.flatMap((key) => parseSnapshotKey(key)?.traceId ?? []));
       return (await inParallel([...traces], CONCURRENCY, (traceId) => this.#source.trace(traceId))).flat();
     }
-    const until = filter.untilUnixMs ?? Date.now();
-    const windowMs = filter.sessionId === undefined ? DEFAULT_WINDOW_MS : SESSION_WINDOW_MS;
-    const query: SpanQuery = {
-      sinceUnixMs: filter.sinceUnixMs ?? until - windowMs,
-      untilUnixMs: until,
-      ...(filter.sessionId === undefined ? {} : { attributes: { [ATTR.sessionId]: filter.sessionId } }),
-    };
-    const { spans, truncated, isFinal } = await this.#source.search(query);
+    const search = await this.#source.search(queryOf(filter));
+    this.#noteCut(search);
+    return search.spans;
+  }
+
+  /** The newest entries. The backend knows few conditions, so it is asked further and further back until enough hold all. */
+  async *#newest(filter: ListFilter, limit: number): AsyncGenerator<StoredEntry, void, undefined> {
+    let left = limit;
+    if (left <= 0) return;
+    const found = new SpanSet();
+    const looked = new Set<string>();
+    for await (const part of searchBack(this.#source, queryOf(filter))) {
+      this.#noteCut(part);
+      found.add(part.spans);
+      // Traces come whole: what began before this part may have newer ones beside it that are still to come.
+      const candidates = candidatesOf(found.values(), this.location).filter(({ startUnixNano, traceId, spanId }) => {
+        const id = `${traceId}${spanId}`;
+        if (looked.has(id) || (!part.isLast && unixMs(startUnixNano) < part.sinceUnixMs)) return false;
+        looked.add(id);
+        return true;
+      });
+      const rest = { ...filter, limit: left };
+      for await (const entry of selectEntries(candidates, rest, (given) => this.load(given))) {
+        left -= 1;
+        // Not all span ids of the time are known.
+        yield { ...entry, ref: entry.trace.spanId.slice(0, LIMITED_REF_LENGTH) };
+      }
+      if (left <= 0) return;
+    }
+  }
+
+  #noteCut({ truncated, isFinal }: SpanSearch): void {
     if (truncated) this.#cut = isFinal === true ? 'by services' : 'by number';
-    return spans;
   }
 
   async problems(): Promise<StoreProblem[]> {
@@ -130,6 +163,17 @@ class SourceStore implements SnapshotStore {
       hint: 'name the store itself (ORANGEBOX_STORE) for that',
     });
   }
+}
+
+/** What the backend is asked for of a listing by time. */
+function queryOf(filter: ListFilter): SpanQuery & { untilUnixMs: number } {
+  const untilUnixMs = filter.untilUnixMs ?? Date.now();
+  const windowMs = filter.sessionId === undefined ? DEFAULT_WINDOW_MS : SESSION_WINDOW_MS;
+  return {
+    sinceUnixMs: filter.sinceUnixMs ?? untilUnixMs - windowMs,
+    untilUnixMs,
+    ...(filter.sessionId === undefined ? {} : { attributes: { [ATTR.sessionId]: filter.sessionId } }),
+  };
 }
 
 /** Why calls may be missing, and what can be done. */
