@@ -106,7 +106,10 @@ export const hasTerminal: boolean =
   spawnSync('script', ['--version']).stdout?.toString().includes('util-linux') ?? false;
 
 /** Runs the command on a pseudo-terminal of a width; what it wrote to either stream is in `stdout`. */
-export function cliOnTerminal(args: readonly string[], options: CliOptions & { columns?: number; typedAt?: string }): Promise<CliResult> {
+export function cliOnTerminal(
+  args: readonly string[],
+  options: CliOptions & { columns?: number; typedAt?: string },
+): Promise<CliResult> {
   const words = [process.execPath, CLI, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   const command = `stty cols ${options.columns ?? 110} rows 40 -echo; exec ${words}`;
   const child = spawn('script', ['-q', '-e', '-c', command, '/dev/null'], {
