@@ -8,6 +8,7 @@ import { spansOfResourceSpans } from './otlp-answer.ts';
 import { searchWindows, SpanSet, type WindowAnswer } from './search-windows.ts';
 import { answerError, createSourceClient, type SourceAnswer, type SourceClient } from './source-client.ts';
 import { paddedTraceId } from './span-ids.ts';
+import { timeBudget, type TimeBudget } from './time-budget.ts';
 import type { SourceOptions, SourceSpan, SpanQuery, SpanSearch, TraceSource } from './trace-source.ts';
 
 const TRACES_PER_REQUEST = 1000;
@@ -17,7 +18,7 @@ const CONCURRENCY = 4;
 
 /** Opens Jaeger's query API. Nothing is asked yet. @throws OrangeboxError `OBX_SOURCE_URL`. */
 export function createJaegerSource(options: SourceOptions): TraceSource {
-  return new JaegerSource(createSourceClient(options));
+  return new JaegerSource(createSourceClient(options), options.searchMs);
 }
 
 /** The names of services in an answer of either API; undefined when it is none. */
@@ -43,19 +44,23 @@ class JaegerSource implements TraceSource {
   /** Which API finds spans by tags, once it is known. */
   #search: 'legacy' | 'snake' | 'camel' | undefined;
 
-  constructor(client: SourceClient) {
+  readonly #searchMs: number | undefined;
+
+  constructor(client: SourceClient, searchMs: number | undefined) {
     this.#client = client;
+    this.#searchMs = searchMs;
     this.location = client.location;
   }
 
   async trace(traceId: string): Promise<SourceSpan[]> {
     const id = paddedTraceId(traceId);
     if (id === undefined) return [];
-    const first = await this.#client.get(`/api/v3/traces/${id}`);
+    const budget = timeBudget(this.#searchMs);
+    const first = await this.#client.get(`/api/v3/traces/${id}`, {}, budget);
     const found = v3Spans(first);
     // A trace that v3 does not know is looked for once more: without v3 the answer is a page or a 404 too.
     if (found && found.length > 0) return found.filter((span) => span.traceId === id);
-    const second = await this.#client.get(`/api/traces/${id}`);
+    const second = await this.#client.get(`/api/traces/${id}`, {}, budget);
     const legacy = legacySpans(second);
     if (legacy) return legacy.filter((span) => span.traceId === id);
     if (found || isUnknownTrace(first) || isUnknownTrace(second)) return [];
@@ -64,7 +69,8 @@ class JaegerSource implements TraceSource {
 
   async search(query: SpanQuery): Promise<SpanSearch> {
     const untilUnixMs = query.untilUnixMs ?? Date.now();
-    const services = query.serviceName === undefined ? await this.#services() : [query.serviceName];
+    const budget = timeBudget(this.#searchMs);
+    const services = query.serviceName === undefined ? await this.#services(budget) : [query.serviceName];
     const asked = services.slice(0, SERVICES_MAX);
     const tags = query.attributes === undefined ? [] : Object.entries(query.attributes);
     // Without a condition of its own the search asks for what every span of a call has, not for all that a service did.
@@ -77,9 +83,9 @@ class JaegerSource implements TraceSource {
     let truncated = isFinal;
     await inParallel(jobs, CONCURRENCY, async (job) => {
       const result = await searchWindows(
-        { sinceUnixMs: query.sinceUnixMs, untilUnixMs, split: query.traceLimit === undefined },
+        { sinceUnixMs: query.sinceUnixMs, untilUnixMs, split: query.traceLimit === undefined, budget },
         async (since, until): Promise<WindowAnswer> => {
-          const { spans, traces } = await this.#ask(job, since, until);
+          const { spans, traces } = await this.#ask(job, since, until, budget);
           return { spans: selectSpans(spans, query), full: traces >= job.limit };
         },
       );
@@ -89,9 +95,9 @@ class JaegerSource implements TraceSource {
     return { spans: found.values(), truncated, ...(isFinal ? { isFinal } : {}) };
   }
 
-  async #services(): Promise<string[]> {
+  async #services(budget: TimeBudget): Promise<string[]> {
     for (const path of ['/api/v3/services', '/api/services']) {
-      const answer = await this.#client.get(path);
+      const answer = await this.#client.get(path, {}, budget);
       const services = answer.status === 200 ? servicesOf(answer.json) : undefined;
       if (services) return services;
     }
@@ -99,10 +105,15 @@ class JaegerSource implements TraceSource {
   }
 
   /** One question. The API that answered the first one is asked from then on. */
-  async #ask(job: ServiceQuery, since: number, until: number): Promise<{ spans: SourceSpan[]; traces: number }> {
+  async #ask(
+    job: ServiceQuery,
+    since: number,
+    until: number,
+    budget: TimeBudget,
+  ): Promise<{ spans: SourceSpan[]; traces: number }> {
     const failures: string[] = [];
     for (const form of this.#search ? [this.#search] : (['legacy', 'camel', 'snake'] as const)) {
-      const answer = await this.#askIn(form, job, since, until);
+      const answer = await this.#askIn(form, job, since, until, budget);
       const spans = form === 'legacy' ? legacySpans(answer) : v3Spans(answer);
       if (!spans) {
         failures.push(answer.text);
@@ -119,17 +130,22 @@ class JaegerSource implements TraceSource {
     job: ServiceQuery,
     since: number,
     until: number,
+    budget: TimeBudget,
   ): Promise<SourceAnswer> {
     const { service, tags, limit } = job;
     if (form === 'legacy') {
-      return this.#client.get('/api/traces', {
-        service,
-        tags: JSON.stringify(tags),
-        start: `${Math.floor(since)}000`,
-        end: `${Math.ceil(until)}000`,
-        limit: String(limit),
-        lookback: 'custom',
-      });
+      return this.#client.get(
+        '/api/traces',
+        {
+          service,
+          tags: JSON.stringify(tags),
+          start: `${Math.floor(since)}000`,
+          end: `${Math.ceil(until)}000`,
+          limit: String(limit),
+          lookback: 'custom',
+        },
+        budget,
+      );
     }
     const times = { min: new Date(Math.floor(since)).toISOString(), max: new Date(Math.ceil(until)).toISOString() };
     try {
@@ -149,6 +165,7 @@ class JaegerSource implements TraceSource {
               'query.start_time_max': times.max,
               'query.num_traces': String(limit),
             },
+        budget,
       );
     } catch (error) {
       // A version that knows other parameter names may answer 500: the next form is tried.

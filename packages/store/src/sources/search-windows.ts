@@ -1,5 +1,6 @@
 /** Searching a stretch of time in parts: a backend answers with so many traces at most, and does not say that it cut. */
 import { isTooLarge } from './source-client.ts';
+import type { TimeBudget } from './time-budget.ts';
 import type { SourceSpan, SpanSearch } from './trace-source.ts';
 
 /** One answer of a backend. */
@@ -19,6 +20,8 @@ export interface WindowOptions {
   split: boolean;
   /** Most requests (default 128). */
   requestsMax?: number;
+  /** Nothing is asked any more once it is spent. */
+  budget: TimeBudget;
 }
 
 /** Shorter stretches are not halved: Jaeger and Tempo then tell traces apart by their ids only. */
@@ -36,7 +39,8 @@ export async function searchWindows(
   let truncated = (stack[0]?.[0] ?? options.sinceUnixMs) > options.sinceUnixMs;
   let left = options.requestsMax ?? 128;
   for (let window = stack.pop(); window; window = stack.pop()) {
-    if (left <= 0 || found.size >= SPANS_MAX) return { spans: found.values(), truncated: true };
+    if (left <= 0 || found.size >= SPANS_MAX || options.budget.leftMs() <= 0)
+      return { spans: found.values(), truncated: true };
     left -= 1;
     const [since, until] = window;
     const halves = options.split && until - since > SHORTEST_MS;
@@ -44,6 +48,8 @@ export async function searchWindows(
     try {
       answer = await ask(since, until);
     } catch (error) {
+      // It was cut off for the sake of the whole: what came before is given.
+      if (options.budget.leftMs() <= 0) return { spans: found.values(), truncated: true };
       if (!halves || !isTooLarge(error)) throw error;
       answer = { spans: [], full: true };
     }

@@ -1,5 +1,6 @@
 /** Asking a query API over HTTP: bounded in time and bytes, headers to its own origin only, failures as coded errors. */
 import { OrangeboxError } from '@orangebox/schema';
+import type { TimeBudget } from './time-budget.ts';
 import type { SourceOptions } from './trace-source.ts';
 
 /** What came back. */
@@ -15,11 +16,12 @@ export interface SourceClient {
   /** Base URL without credentials, for messages. */
   readonly location: string;
   /**
-   * GET of a path below the base. Answers of any status come back but 401, 403, 429 and 5xx.
+   * GET of a path below the base. Answers of any status come back but 401, 403, 429 and 5xx. It takes no longer than what
+   * is left of `budget`.
    *
    * @throws OrangeboxError `OBX_SOURCE_UNREACHABLE`, `OBX_SOURCE_DENIED`, `OBX_SOURCE_ANSWER`.
    */
-  get(path: string, parameters?: Readonly<Record<string, string>>): Promise<SourceAnswer>;
+  get(path: string, parameters?: Readonly<Record<string, string>>, budget?: TimeBudget): Promise<SourceAnswer>;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -46,17 +48,19 @@ export function createSourceClient(options: SourceOptions): SourceClient {
   const request = options.fetch ?? fetch;
   return {
     location,
-    async get(path, parameters = {}) {
+    async get(path, parameters = {}, budget) {
       const url = new URL(location + path);
       for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
-      const signal = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
+      const ownMs = options.timeoutMs ?? TIMEOUT_MS;
+      const timeoutMs = Math.ceil(Math.min(ownMs, budget?.leftMs() ?? ownMs));
+      const signal = AbortSignal.timeout(timeoutMs);
       try {
         const response = await follow(request, url, { headers, signal }, location);
         const text = await readText(response, options.maxBytes ?? MAX_BYTES, location);
         refuseFailures(response.status, text, location);
         return { status: response.status, text, json: parseJson(text) };
       } catch (error) {
-        throw asSourceError(error, location, options.timeoutMs ?? TIMEOUT_MS);
+        throw asSourceError(error, location, timeoutMs);
       }
     },
   };

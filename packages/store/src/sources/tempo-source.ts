@@ -7,6 +7,7 @@ import { spansOfResourceSpans } from './otlp-answer.ts';
 import { searchWindows, type WindowAnswer } from './search-windows.ts';
 import { answerError, createSourceClient, type SourceAnswer, type SourceClient } from './source-client.ts';
 import { paddedTraceId } from './span-ids.ts';
+import { timeBudget, type TimeBudget } from './time-budget.ts';
 import { traceQlOf } from './trace-ql.ts';
 import type { SourceOptions, SourceSpan, SpanQuery, SpanSearch, TraceSource } from './trace-source.ts';
 
@@ -19,27 +20,33 @@ const TRACES_MAX = 10_000;
 
 /** Opens Tempo's query API. Nothing is asked yet. @throws OrangeboxError `OBX_SOURCE_URL`. */
 export function createTempoSource(options: SourceOptions): TraceSource {
-  return new TempoSource(createSourceClient(options));
+  return new TempoSource(createSourceClient(options), options.searchMs);
 }
 
 class TempoSource implements TraceSource {
   readonly kind = 'tempo';
   readonly location: string;
   readonly #client: SourceClient;
+  readonly #searchMs: number | undefined;
 
-  constructor(client: SourceClient) {
+  constructor(client: SourceClient, searchMs: number | undefined) {
     this.#client = client;
+    this.#searchMs = searchMs;
     this.location = client.location;
   }
 
-  async trace(traceId: string): Promise<SourceSpan[]> {
+  trace(traceId: string): Promise<SourceSpan[]> {
+    return this.#trace(traceId, timeBudget(this.#searchMs));
+  }
+
+  async #trace(traceId: string, budget: TimeBudget): Promise<SourceSpan[]> {
     const id = paddedTraceId(traceId);
     if (id === undefined) return [];
-    const second = await this.#client.get(`/api/v2/traces/${id}`);
+    const second = await this.#client.get(`/api/v2/traces/${id}`, {}, budget);
     const found = v2Spans(second);
     if (found) return found.filter((span) => span.traceId === id);
     // Older versions have v1 only; both say 404 to a trace that they do not know.
-    const first = await this.#client.get(`/api/traces/${id}`);
+    const first = await this.#client.get(`/api/traces/${id}`, {}, budget);
     const spans = v1Spans(first);
     if (spans) return spans.filter((span) => span.traceId === id);
     if (first.status === 404) return [];
@@ -51,30 +58,43 @@ class TempoSource implements TraceSource {
     const limit = query.traceLimit ?? TRACES_PER_REQUEST;
     const q = traceQlOf(query);
     const seen = new Set<string>();
+    const budget = timeBudget(this.#searchMs);
     return searchWindows(
       {
         sinceUnixMs: query.sinceUnixMs,
         untilUnixMs,
         longestMs: LONGEST_MS,
         split: query.traceLimit === undefined,
+        budget,
       },
       async (since, until): Promise<WindowAnswer> => {
-        const { ids, count } = await this.#ids(q, since, until, limit);
+        const { ids, count } = await this.#ids(q, since, until, limit, budget);
         const wanted = ids.filter((id) => !seen.has(id)).slice(0, Math.max(0, TRACES_MAX - seen.size));
         for (const id of wanted) seen.add(id);
-        const traces = await inParallel(wanted, CONCURRENCY, async (id) => selectSpans(await this.trace(id), query));
-        return { spans: traces.flat(), full: count >= limit };
+        let isWhole = true;
+        const traces = await inParallel(wanted, CONCURRENCY, async (id) => {
+          try {
+            if (budget.leftMs() > 0) return selectSpans(await this.#trace(id, budget), query);
+          } catch (error) {
+            if (budget.leftMs() > 0) throw error;
+          }
+          isWhole = false;
+          return [];
+        });
+        return { spans: traces.flat(), full: !isWhole || count >= limit };
       },
     );
   }
 
-  async #ids(q: string, since: number, until: number, limit: number): Promise<{ ids: string[]; count: number }> {
-    const answer = await this.#client.get('/api/search', {
-      q,
-      start: String(Math.floor(since / 1000)),
-      end: String(Math.ceil(until / 1000)),
-      limit: String(limit),
-    });
+  async #ids(
+    q: string,
+    since: number,
+    until: number,
+    limit: number,
+    budget: TimeBudget,
+  ): Promise<{ ids: string[]; count: number }> {
+    const times = { start: String(Math.floor(since / 1000)), end: String(Math.ceil(until / 1000)) };
+    const answer = await this.#client.get('/api/search', { q, ...times, limit: String(limit) }, budget);
     const body = objectOf(answer.json);
     if (answer.status !== 200 || !isSearchAnswer(answer)) {
       if (answer.status === 400) {

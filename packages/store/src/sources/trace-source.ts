@@ -43,7 +43,7 @@ export interface SpanQuery {
 /** What a search gave. */
 export interface SpanSearch {
   spans: SourceSpan[];
-  /** There are more: a limit of the backend, of the query or of this program cut it. */
+  /** There are more: a limit of the backend, of the query or of this program, its time among them, cut it. */
   truncated: boolean;
   /** Asking for a shorter time would be cut in the same way. */
   isFinal?: boolean;
@@ -59,6 +59,8 @@ export interface SourceOptions {
   fetch?: typeof fetch;
   /** Milliseconds for one request with its answer (default 30,000). */
   timeoutMs?: number;
+  /** Milliseconds for a whole search, after which it gives what it has (default 60,000). */
+  searchMs?: number;
   /** Bytes of one answer (default 256 MiB). */
   maxBytes?: number;
 }
