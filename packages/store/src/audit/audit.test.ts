@@ -8,7 +8,8 @@ import { encodePayload } from '../objects/payload.ts';
 import type { SourceSpan, SpanQuery, TraceSource } from '../sources/trace-source.ts';
 import { envelope } from '../testing/otlp.ts';
 import { newSpanId, TestSegments } from '../testing/write-segments.ts';
-import { auditBucket, type AuditOptions } from './audit.ts';
+import { auditBucket } from './audit.ts';
+import type { AuditOptions } from './audit-options.ts';
 import type { AuditReport, AuditVerdict } from './report.ts';
 
 const NOW = Date.now();

@@ -2,53 +2,27 @@
  * Compares what a trace backend's spans promise with what a bucket holds. Each day of the range is listed once; every
  * object of the range is opened, a few at a time.
  */
-import { type IndexRow, parseSnapshotKey, type SnapshotKeyParts } from '@orangebox/schema';
+import type { IndexRow } from '@orangebox/schema';
 import { isCanary } from '../canary.ts';
 import type { ObjectBucket } from '../objects/bucket.ts';
 import type { TraceSource } from '../sources/trace-source.ts';
+import type { AuditOptions } from './audit-options.ts';
 import { AUDIT_MARGIN_MS, AuditRange } from './audit-range.ts';
 import { checkKey, checkListed, type KeyCheck } from './check-key.ts';
 import { Findings } from './findings.ts';
 import { judgeUnpromised } from './judge.ts';
-import { type ForeignObject, keyGroup, type KeyGroup, keyGroups } from './key-groups.ts';
+import { factsOf, objectOf, partsOf, timesOf } from './finding-facts.ts';
+import { groupsToLook } from './groups-to-look.ts';
+import type { ForeignObject, KeyGroup } from './key-groups.ts';
 import { collectPromises, type Promised, type Promises } from './promises.ts';
 import { countQuarantine } from './quarantine.ts';
-import type { AuditFinding, AuditReport } from './report.ts';
+import type { AuditReport } from './report.ts';
+import { settlePromises, settleSpanless } from './settle.ts';
 import { sideBySide } from './side-by-side.ts';
 import { TraceLookup } from './trace-lookup.ts';
 
-/** Options of {@link auditBucket}. */
-export interface AuditOptions {
-  /** Calls that started at or after this time … */
-  sinceUnixMs: number;
-  /** … and before this one. */
-  untilUnixMs: number;
-  /** What counts as now. */
-  nowMs: number;
-  /** What ended less than this before now may still be on its way. */
-  graceMs: number;
-  /** Traces are sampled after the fact: an object without a span says nothing. */
-  tailSampled?: boolean;
-  /** Only look whether objects are there, without opening them. */
-  quick?: boolean;
-  /** Rows of the bucket's index objects, of the range and {@link AUDIT_MARGIN_MS} around it. */
-  indexRows?: AsyncIterable<IndexRow>;
-  /** Objects opened at once (default 8). */
-  concurrency?: number;
-  /** Traces looked up by id at most (default 1,000). */
-  traceLookups?: number;
-  /** Findings listed per verdict at most (default 10,000); all are counted. */
-  findingsMax?: number;
-  /** Told how many keys have been looked at. */
-  onProgress?: (keys: number) => void;
-}
-
 /** Compressed bytes of objects in memory at once; unpacked they are a few times that. */
 const OPEN_BYTES_MAX = 32 * 1024 * 1024;
-
-/** From this many objects without a span on, where they are this share of all, a tail sampler is the likelier reason. */
-const TAIL_SAMPLED_MIN = 20;
-const TAIL_SAMPLED_SHARE = 0.1;
 
 /** Keys listed as not indexed. */
 const NOT_INDEXED_MAX = 100;
@@ -93,7 +67,6 @@ class Audit {
   /** Where other keys' payloads stand. */
   readonly #elsewhere: Map<string, string> = new Map();
   readonly #notIndexed: { count: number; keys: string[] } = { count: 0, keys: [] };
-  #promised = 0;
   #stored = 0;
   #objects = 0;
   #keys = 0;
@@ -110,21 +83,33 @@ class Audit {
   }
 
   async run(): Promise<AuditReport> {
-    const { sinceUnixMs, untilUnixMs, quick, concurrency, indexRows } = this.#options;
+    const { sinceUnixMs, untilUnixMs, quick, concurrency, indexRows, tailSampled } = this.#options;
     const days = this.#range.days();
     if (indexRows) await this.#readIndex(indexRows);
     const limits = { concurrency: concurrency ?? 8, maxBytes: OPEN_BYTES_MAX };
     const bytesOf = (item: KeyGroup | ForeignObject): number => ('key' in item ? item.sizeBytes : 0);
-    await sideBySide(this.#listed(days), limits, bytesOf, (item) => this.#look(item));
-    await this.#settlePromises();
-    const looksTailSampled = this.#settleOrphans();
+    await sideBySide(groupsToLook(this.#bucket, days, this.#promises, this.#range), limits, bytesOf, (item) =>
+      this.#look(item),
+    );
+    const promised = settlePromises(this.#promises, {
+      range: this.#range,
+      findings: this.#findings,
+      isThere: (key) => this.#there.has(key),
+      isIndexed: (key) => this.#index.has(key),
+      elsewhere: (key) => this.#elsewhere.get(key),
+    });
+    const looksTailSampled = settleSpanless(this.#spanless, {
+      findings: this.#findings,
+      objects: this.#objects,
+      tailSampled: tailSampled === true,
+    });
     return {
       sinceUnixMs,
       untilUnixMs,
       source: this.#source.location,
       store: this.#bucket.location,
       verified: quick !== true,
-      promised: this.#promised,
+      promised,
       stored: this.#stored,
       objects: this.#objects,
       counts: this.#findings.counts,
@@ -135,17 +120,6 @@ class Audit {
       canaries: this.#promises.canaries.size,
       quarantine: await countQuarantine(this.#bucket, days),
     };
-  }
-
-  async *#listed(days: readonly string[]): AsyncGenerator<KeyGroup | ForeignObject, void, undefined> {
-    for (const date of days) yield* keyGroups(this.#bucket, date);
-    // A span's clock and its call's may stand on two sides of midnight, and a key may name any day.
-    const listed = new Set(days);
-    for (const promised of this.#promises.byKey.values()) {
-      if (!this.#range.has(promised.startUnixNano) || listed.has(partsOf(promised.key).date)) continue;
-      const group = await keyGroup(this.#bucket, promised.key);
-      if (group) yield group;
-    }
   }
 
   async #look(item: KeyGroup | ForeignObject): Promise<void> {
@@ -176,7 +150,7 @@ class Audit {
     }
     const isLate = check.state === 'incomplete' && this.#range.isRecent(promised.endUnixNano);
     this.#findings.add({
-      ...facts(promised),
+      ...factsOf(promised),
       verdict: isLate ? 'late' : check.state,
       ...(check.code === undefined ? {} : { code: check.code }),
       ...objectOf(group),
@@ -234,45 +208,6 @@ class Audit {
     return this.#lookup.find(group.key, traceId, spanId);
   }
 
-  async #settlePromises(): Promise<void> {
-    for (const promised of this.#promises.byKey.values()) {
-      if (!this.#range.has(promised.startUnixNano)) continue;
-      this.#promised += 1;
-      if (this.#there.has(promised.key)) continue;
-      const elsewhere = this.#elsewhere.get(promised.key);
-      const where = elsewhere === undefined ? '' : `; its payload stands in ${elsewhere}, where no reader finds it`;
-      if (this.#range.isRecent(promised.endUnixNano) && elsewhere === undefined) {
-        this.#findings.add({ ...facts(promised), verdict: 'late', reason: 'not there yet; its span ended just now' });
-      } else
-        this.#findings.add({
-          ...facts(promised),
-          verdict: 'lost',
-          reason: `nothing stands under it${this.#index.has(promised.key) ? ', though the index names it' : ''}${where}`,
-        });
-    }
-    for (const promised of this.#promises.invalid) {
-      if (!this.#range.has(promised.startUnixNano)) continue;
-      const key = promised.key.slice(0, 120);
-      this.#findings.add({
-        ...facts(promised),
-        key,
-        verdict: 'invalid_key',
-        reason: 'the span names what is no key of its own',
-      });
-    }
-  }
-
-  /** Many objects without a span are no accident but a sampler; says whether that was concluded. */
-  #settleOrphans(): boolean {
-    const count = this.#spanless.counts.orphaned;
-    const many = count >= TAIL_SAMPLED_MIN && count > this.#objects * TAIL_SAMPLED_SHARE;
-    if (this.#options.tailSampled === true || many) {
-      const reason = 'a sampler dropped its span, or the span was lost';
-      this.#findings.takeAs('unsampled_or_orphaned', reason, this.#spanless);
-    } else this.#findings.takeAs('orphaned', 'the trace backend has no span for it', this.#spanless);
-    return many && this.#options.tailSampled !== true;
-  }
-
   async #readIndex(rows: AsyncIterable<IndexRow>): Promise<void> {
     for await (const { key, time, trace } of rows) {
       this.#index.set(key, {
@@ -304,29 +239,6 @@ class Audit {
     this.#notIndexed.count += 1;
     if (this.#notIndexed.keys.length < NOT_INDEXED_MAX) this.#notIndexed.keys.push(group.key);
   }
-}
-
-function facts(promised: Promised): Omit<AuditFinding, 'verdict' | 'reason'> {
-  const { key, traceId, spanId, startUnixNano, serviceName } = promised;
-  return { key, traceId, spanId, startUnixNano, ...(serviceName === undefined ? {} : { serviceName }) };
-}
-
-function objectOf(group: KeyGroup): { object?: string } {
-  const [only] = group.objects;
-  return only && group.objects.length === 1 ? { object: only.name } : {};
-}
-
-function timesOf(group: KeyGroup): { startUnixNano: string; endUnixNano: string; sampled?: boolean } {
-  const time = nanos(group.modifiedUnixMs);
-  return { startUnixNano: time, endUnixNano: time };
-}
-
-function nanos(unixMs: number): string {
-  return `${Math.floor(unixMs)}000000`;
-}
-
-function partsOf(key: string): SnapshotKeyParts {
-  return parseSnapshotKey(key) ?? { date: '', traceId: '', spanId: '', digest16: '' };
 }
 
 function sampledOf(known: { sampled?: boolean }): { sampled?: boolean } {
