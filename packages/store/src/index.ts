@@ -106,7 +106,8 @@ export { createSourceStore } from './sources/source-store.ts';
 
 // Spans against objects
 export { CANARY_NAME, ownCalls } from './canary.ts';
-export { auditBucket, type AuditOptions } from './audit/audit.ts';
+export { auditBucket } from './audit/audit.ts';
+export type { AuditOptions } from './audit/audit-options.ts';
 export { AUDIT_MARGIN_MS } from './audit/audit-range.ts';
 export {
   AUDIT_FAULTS,
