@@ -2,8 +2,10 @@
 import type { Readable } from 'node:stream';
 import { OrangeboxError } from '@orangebox/schema';
 import type { BucketListOptions, BucketObject, BucketWriteOptions, ObjectBucket } from './bucket.ts';
-import { checkObjectName, checkObjectPrefix, objectTooLarge } from './object-name.ts';
+import { checkObjectName, checkObjectPrefix } from './object-name.ts';
+import { startOfBody, wholeBody } from './s3-body.ts';
 import { checkEndpoint, loadS3, parseS3Url, type S3Access, type S3BucketOptions } from './s3-client.ts';
+import { DELETE_BATCH, deleteEach, deleteTogether } from './s3-delete.ts';
 import { s3Error, s3Failure } from './s3-errors.ts';
 
 /**
@@ -14,9 +16,6 @@ import { s3Error, s3Failure } from './s3-errors.ts';
 export function createS3Bucket(options: S3BucketOptions): ObjectBucket {
   return new S3Bucket(options);
 }
-
-/** Most names in one deletion request. */
-const DELETE_BATCH = 1000;
 
 /** Tries of a read whose body broke off, and of a write that met another one. */
 const BODY_ATTEMPTS = 3;
@@ -59,8 +58,8 @@ class S3Bucket implements ObjectBucket {
         hasAnswered = true;
         const body = answer.Body as Readable;
         // Not every store gives a part; then the whole begins with it.
-        if (part.Range !== undefined) return await startOf(body, maxBytes);
-        return await collect(body, answer.ContentLength, maxBytes, `${this.location}/${name}`);
+        if (part.Range !== undefined) return await startOfBody(body, maxBytes);
+        return await wholeBody(body, answer.ContentLength, maxBytes, `${this.location}/${name}`);
       } catch (error) {
         if (isNoSuchKey(error)) return undefined;
         // No byte of an empty object can be given.
@@ -198,40 +197,15 @@ class S3Bucket implements ObjectBucket {
     for (let from = 0; from < names.length; from += DELETE_BATCH) {
       const batch = names.slice(from, from + DELETE_BATCH);
       try {
-        if (!this.#lacks.has('batches')) await this.#deleteBatch(batch);
-        if (this.#lacks.has('batches')) await this.#deleteEach(batch);
+        const access = await this.#load();
+        const keys = batch.map((name) => this.#key(name));
+        const isDone = !this.#lacks.has('batches') && (await deleteTogether(access, this.#bucket, keys));
+        if (isDone) continue;
+        this.#lacks.add('batches');
+        await deleteEach(access, this.#bucket, keys);
       } catch (error) {
         throw this.#error(error, `delete ${batch.length === 1 ? batch[0] : `${batch.length} objects`}`);
       }
-    }
-  }
-
-  async #deleteBatch(names: readonly string[]): Promise<void> {
-    const { sdk, client } = await this.#load();
-    const Objects = names.map((name) => ({ Key: this.#key(name) }));
-    try {
-      const answer = await client.send(
-        new sdk.DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } }),
-      );
-      const failed = answer.Errors?.find((one) => one.Code !== 'NoSuchKey');
-      if (failed) {
-        const status = failed.Code === 'AccessDenied' ? 403 : 500;
-        throw Object.assign(new Error(failed.Message ?? ''), {
-          name: failed.Code ?? 'Error',
-          $metadata: { httpStatusCode: status },
-        });
-      }
-    } catch (error) {
-      const { status = 0, name } = s3Failure(error);
-      if (status !== 501 && status !== 405 && name !== 'NotImplemented') throw error;
-      this.#lacks.add('batches');
-    }
-  }
-
-  async #deleteEach(names: readonly string[]): Promise<void> {
-    const { sdk, client } = await this.#load();
-    for (const name of names) {
-      await client.send(new sdk.DeleteObjectCommand({ Bucket: this.#bucket, Key: this.#key(name) }));
     }
   }
 
@@ -265,40 +239,4 @@ class S3Bucket implements ObjectBucket {
 function isNoSuchKey(error: unknown): boolean {
   const { name, status } = s3Failure(error);
   return name === 'NoSuchKey' || (status === 404 && name !== 'NoSuchBucket');
-}
-
-/** The first bytes of a body; the rest is not taken. */
-async function startOf(body: Readable, sizeBytes: number): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    // Leaving the loop destroys the stream.
-    if (size >= sizeBytes) break;
-  }
-  return Buffer.concat(chunks, Math.min(size, sizeBytes));
-}
-
-/** The bytes of a body, never more than `maxBytes` of them in memory. */
-async function collect(
-  body: Readable,
-  length: number | undefined,
-  maxBytes: number,
-  location: string,
-): Promise<Uint8Array> {
-  if (length !== undefined && length > maxBytes) {
-    body.destroy();
-    throw objectTooLarge(location, length, maxBytes);
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    // Leaving the loop destroys the stream.
-    if (size > maxBytes) throw objectTooLarge(location, size, maxBytes);
-    chunks.push(chunk);
-  }
-  if (length !== undefined && size !== length) throw new Error(`the body ended after ${size} of ${length} bytes`);
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
 }
