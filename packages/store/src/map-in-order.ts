@@ -22,3 +22,14 @@ export async function* mapInOrder<In, Out>(
   }
   while (underWay.length > 0) yield await (underWay.shift() as Promise<Out>);
 }
+
+/** As {@link mapInOrder}, all results at once; the first failure is what it rejects with. */
+export async function mapAll<In, Out>(
+  items: Iterable<In>,
+  concurrency: number,
+  work: (item: In) => Promise<Out>,
+): Promise<Out[]> {
+  const results: Out[] = [];
+  for await (const result of mapInOrder(items, concurrency, work)) results.push(result);
+  return results;
+}

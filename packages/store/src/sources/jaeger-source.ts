@@ -1,7 +1,7 @@
 /** Jaeger's query API: v3 where there is one, and the one of its user interface, which finds spans by their tags. */
 import { OrangeboxError } from '@orangebox/schema';
+import { mapAll } from '../map-in-order.ts';
 import { arrayOf, field, isObject, objectOf, textOf } from './foreign-json.ts';
-import { inParallel } from './in-parallel.ts';
 import { spansOfJaegerTraces } from './jaeger-legacy-answer.ts';
 import { FIDELITY_VALUES, selectSpans } from './orangebox-spans.ts';
 import { spansOfResourceSpans } from './otlp-answer.ts';
@@ -81,7 +81,7 @@ class JaegerSource implements TraceSource {
     const found = new SpanSet();
     const isFinal = services.length > asked.length;
     let truncated = isFinal;
-    await inParallel(jobs, CONCURRENCY, async (job) => {
+    await mapAll(jobs, CONCURRENCY, async (job) => {
       const result = await searchWindows(
         { sinceUnixMs: query.sinceUnixMs, untilUnixMs, split: query.traceLimit === undefined, budget },
         async (since, until): Promise<WindowAnswer> => {

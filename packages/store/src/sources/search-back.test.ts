@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ATTR } from '@orangebox/schema';
 import type { ListFilter, StoredEntry } from '../store.ts';
 import { SPANS } from '../testing/trace-answers.ts';
@@ -53,6 +53,8 @@ async function listed(source: TraceSource, filter: ListFilter): Promise<number[]
 
 const each10s = Array.from({ length: 360 }, (_, n) => span(n, n * 10 + 5));
 
+afterEach(() => vi.restoreAllMocks());
+
 describe('the newest few of a time', () => {
   it('are asked for in its newest part, not in all of it', async () => {
     const source = backend(each10s);
@@ -90,6 +92,17 @@ describe('the newest few of a time', () => {
     source.queries.length = 0;
     expect(await listed(source, { limit: 0 })).toEqual([]);
     expect(source.queries).toEqual([]);
+  });
+
+  it('are those that were found within the time of a search, which is said', async () => {
+    const source = backend(each10s);
+    let nowMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 40_000));
+    const store = createSourceStore(source);
+    const entries: StoredEntry[] = [];
+    for await (const entry of store.list({ sinceUnixMs: SINCE, untilUnixMs: UNTIL, limit: 1000 })) entries.push(entry);
+    expect(entries.length).toBeLessThan(100);
+    expect(await store.problems()).toMatchObject([{ code: 'OBX_SOURCE_TRUNCATED' }]);
   });
 
   it('are named by twelve digits: other calls of the time may share six', async () => {

@@ -1,4 +1,5 @@
 /** Searching a trace backend from the newest calls back, for who wants only so many of them. */
+import { timeBudget } from './time-budget.ts';
 import type { SpanQuery, SpanSearch, TraceSource } from './trace-source.ts';
 
 /** The newest part is this share of the whole, and each one before it so many times the last: three searches in all. */
@@ -22,6 +23,7 @@ export async function* searchBack(
   query: SpanQuery & { untilUnixMs: number },
 ): AsyncGenerator<SearchedPart, void, undefined> {
   const { sinceUnixMs: first } = query;
+  const budget = timeBudget();
   let until = query.untilUnixMs;
   let width = Math.max(SHORTEST_MS, (until - first) * FIRST_SHARE);
   for (;;) {
@@ -29,6 +31,11 @@ export async function* searchBack(
     const isLast = sinceUnixMs === first;
     yield { ...(await source.search({ ...query, sinceUnixMs, untilUnixMs: until })), sinceUnixMs, isLast };
     if (isLast) return;
+    // Each search has its own time; this is that of all of them, after which no further one begins.
+    if (budget.leftMs() === 0) {
+      yield { spans: [], truncated: true, sinceUnixMs: first, isLast: true };
+      return;
+    }
     until = sinceUnixMs;
     width *= GROWTH;
   }

@@ -9,11 +9,11 @@ import {
 } from '@orangebox/schema';
 import { unixMs } from '../filter.ts';
 import { type Candidate, selectEntries } from '../listing.ts';
+import { mapAll } from '../map-in-order.ts';
 import { normalKey } from '../safe-fs.ts';
 import { REF_MIN_LENGTH } from '../short-refs.ts';
 import type { DeleteResult, ListFilter, SnapshotStore, StoredEntry, StoreProblem } from '../store.ts';
 import { entryOfSpan, isEntrySpan } from './entry-of-span.ts';
-import { inParallel } from './in-parallel.ts';
 import { searchBack } from './search-back.ts';
 import { SpanSet } from './search-windows.ts';
 import type { SourceSpan, SpanQuery, SpanSearch, TraceSource } from './trace-source.ts';
@@ -111,7 +111,7 @@ class SourceStore implements SnapshotStore {
     if (filter.traceId !== undefined) return this.#source.trace(filter.traceId);
     if (filter.keys) {
       const traces = new Set(filter.keys.flatMap((key) => parseSnapshotKey(key)?.traceId ?? []));
-      return (await inParallel([...traces], CONCURRENCY, (traceId) => this.#source.trace(traceId))).flat();
+      return (await mapAll(traces, CONCURRENCY, (traceId) => this.#source.trace(traceId))).flat();
     }
     const search = await this.#source.search(queryOf(filter));
     this.#noteCut(search);

@@ -1,7 +1,7 @@
 /** Tempo's query API, also behind Grafana's data source proxy. Built against its documented answers. */
 import { OrangeboxError } from '@orangebox/schema';
+import { mapAll } from '../map-in-order.ts';
 import { arrayOf, field, firstField, isObject, objectOf, textOf } from './foreign-json.ts';
-import { inParallel } from './in-parallel.ts';
 import { selectSpans } from './orangebox-spans.ts';
 import { spansOfResourceSpans } from './otlp-answer.ts';
 import { searchWindows, type WindowAnswer } from './search-windows.ts';
@@ -72,7 +72,7 @@ class TempoSource implements TraceSource {
         const wanted = ids.filter((id) => !seen.has(id)).slice(0, Math.max(0, TRACES_MAX - seen.size));
         for (const id of wanted) seen.add(id);
         let isWhole = true;
-        const traces = await inParallel(wanted, CONCURRENCY, async (id) => {
+        const traces = await mapAll(wanted, CONCURRENCY, async (id) => {
           try {
             if (budget.leftMs() > 0) return selectSpans(await this.#trace(id, budget), query);
           } catch (error) {
