@@ -9,7 +9,10 @@ if (TEST_SETUP) {
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
   const limits = TEST_SETUP === 'limited' ? { spanLimits: { attributeValueLengthLimit: 200 } } : {};
   const own = new BasicTracerProvider({ ...limits, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] });
-  trace.setGlobalTracerProvider(own);
+  if (TEST_SETUP === 'frozen') Object.freeze(own);
+  // A wrapper of the application's own: what it wraps is shut down behind it.
+  const hiding = Object.freeze({ getTracer: (...args) => own.getTracer(...args) });
+  trace.setGlobalTracerProvider(TEST_SETUP === 'hidden' ? hiding : own);
   shutDown = () => own.shutdown();
 }
 

@@ -161,6 +161,16 @@ it("rides on an application's own spans, ended before its provider stops, and ma
   expect(allSpans().every(({ scope }) => scope === 'orangebox')).toBe(true);
 });
 
+it.each([
+  ['is frozen', 'frozen'],
+  ['hides the one that is shut down', 'hidden'],
+])("rides on an application's spans also where its provider %s", async (_name, setup) => {
+  const result = await run([{ body: chat }, { body: chat }], { TEST_SETUP: setup });
+  expect(result.stderr).toBe('');
+  expectWhole(arrived(), result.calls);
+  expect(arrived().size).toBe(2);
+});
+
 it('is sent within the time for the exit when a signal ends the program', async () => {
   const result = await run([{ body: chat }], { TEST_END: 'sigterm' });
   expect(result.signal).toBe('SIGTERM');

@@ -175,7 +175,7 @@ class SegmentRecorder implements Recorder {
   tool(run: WrappedToolRun): void {
     if (this.#config.level === 'off') return;
     this.#loadSoon();
-    this.#queue.push(() => this.#finisher?.toolRan(run));
+    this.#later(() => this.#finisher?.toolRan(run));
   }
 
   traceOf(context: CallContext): { traceId: string } | undefined {
@@ -241,12 +241,28 @@ class SegmentRecorder implements Recorder {
 
   #callEnded(call: OpenCall): void {
     this.#ending.add(call);
-    this.#queue.push(() => {
+    this.#later(() => {
       this.#ending.delete(call);
       this.#calls++;
       if (this.#finisher) this.#finisher.callEnded(call, this.#declaredSeqs.get(call));
       else for (const exchange of call.exchanges) exchange.release();
     });
+  }
+
+  /**
+   * In the next turn, so that the program does not wait for it; but at once, briefly, where its provider may stop unseen:
+   * that might take no span in the next turn.
+   */
+  #later(piece: () => void): void {
+    this.#queue.push(piece);
+    if (this.#spans.mayStopUnseen?.() !== true) return;
+    try {
+      if (this.#loading && !this.#finisher) this.#adopt(loadFinisherNow());
+      this.#queue.drainSync();
+      this.#finisher?.drainSpanPayloads();
+    } catch (error) {
+      this.#reporter.fault('finish_unseen', error);
+    }
   }
 
   #makeExchangeHost(): ExchangeHost {

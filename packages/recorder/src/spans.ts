@@ -143,6 +143,8 @@ export interface CallSpans {
    * right after its last call must find our spans ended. It settles and ends all calls whose wire has ended.
    */
   onBeforeShutdown?(drain: () => void): void;
+  /** The application's provider may stop without `drain` being called: a span that is ended later may be lost. */
+  mayStopUnseen?(): boolean;
   /** How much of a payload the span can carry; undefined when it goes nowhere, as one that the sampler dropped. */
   payloadRoom?(handle: SpanHandle): PayloadRoom | undefined;
   /** Spans with payloads are made faster than they are exported. */

@@ -200,6 +200,12 @@ class OtelCallSpans implements CallSpans {
     this.#watch = createShutdownWatch(() => this.#guard(drain));
   }
 
+  mayStopUnseen(): boolean {
+    let isBlind = false;
+    this.#guard(() => (isBlind = this.#watch?.isBlind() ?? false));
+    return isBlind;
+  }
+
   payloadRoom(given: SpanHandle): PayloadRoom | undefined {
     const handle = given as Handle;
     try {
