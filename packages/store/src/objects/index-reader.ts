@@ -17,6 +17,9 @@ const INDEX_OBJECT_MAX_BYTES = 32 * 1024 * 1024;
 /** Objects read at a time. */
 const CONCURRENCY = 16;
 
+/** Objects unpacked at a time: as many as the platform has threads for that. */
+const UNPACK_CONCURRENCY = 4;
+
 /** Objects of which the first bytes are read at a time: how long that takes is the way there and back. */
 const START_CONCURRENCY = 48;
 
@@ -55,14 +58,33 @@ export async function* readIndexObjects(
   query: IndexQuery,
 ): AsyncGenerator<IndexObjectRows, void, undefined> {
   const objects = listIndexObjects(bucket, query);
-  const read = async (object: BucketObject): Promise<{ name: string; lines: Buffer | undefined }> => ({
-    name: object.name,
-    lines: await readLines(bucket, object, query),
+  const read = async (object: BucketObject): Promise<Packed> => {
+    const { name } = object;
+    try {
+      // Without the term, or deleted since it was listed: then an index that was made anew holds its rows.
+      return { name, bytes: await readIfMayHold(bucket, object, query.term) };
+    } catch (error) {
+      if (error instanceof OrangeboxError && error.code.startsWith('OBX_STORE_')) throw error;
+      query.onProblem?.(damaged(bucket, name, 'cannot be read'));
+      return { name, bytes: undefined };
+    }
+  };
+  const unpacked = async ({ name, bytes }: Packed): Promise<{ name: string; lines: Buffer | undefined }> => ({
+    name,
+    lines: bytes && (await linesIn(bucket, name, bytes, query)),
   });
   const concurrency = query.term === undefined ? CONCURRENCY : START_CONCURRENCY;
-  for await (const { name, lines } of mapInOrder(objects, concurrency, read)) {
+  // What is read ahead is packed: of what it unpacks to, which may be a hundred times as much, there are few.
+  const packed = mapInOrder(objects, concurrency, read);
+  for await (const { name, lines } of mapInOrder(packed, UNPACK_CONCURRENCY, unpacked)) {
     if (lines) yield { minute: minuteOf(name), rows: rowsOf(bucket, name, lines, query) };
   }
+}
+
+/** The bytes of an index object; undefined where it has nothing for the query. */
+interface Packed {
+  name: string;
+  bytes: Uint8Array | undefined;
 }
 
 /** The index objects that can hold rows of a query, a day at a time. */
@@ -102,15 +124,17 @@ function minuteText(ms: number): string {
   return date + minute;
 }
 
-/** The lines of an object; undefined when it has none for the query. */
-async function readLines(bucket: ObjectBucket, object: BucketObject, query: IndexQuery): Promise<Buffer | undefined> {
+/** The lines of an object; undefined when it cannot be unpacked. */
+async function linesIn(
+  bucket: ObjectBucket,
+  name: string,
+  bytes: Uint8Array,
+  query: IndexQuery,
+): Promise<Buffer | undefined> {
   try {
-    const bytes = await readIfMayHold(bucket, object, query.term);
-    // Without the term, or deleted since it was listed: then an index that was made anew holds its rows.
-    return bytes && (await unpack(bytes));
-  } catch (error) {
-    if (error instanceof OrangeboxError && error.code.startsWith('OBX_STORE_')) throw error;
-    query.onProblem?.(damaged(bucket, object.name, 'cannot be unpacked'));
+    return await unpack(bytes);
+  } catch {
+    query.onProblem?.(damaged(bucket, name, 'cannot be unpacked'));
     return undefined;
   }
 }
