@@ -14,7 +14,11 @@ it('unpacks bodies that are gigabytes in part, with a note and a link to the byt
   await store.put(snapshot);
   const path = `/t/${snapshot.trace.traceId}/${snapshot.trace.spanId}`;
   const before = process.memoryUsage().rss;
-  const answer = await answerTo(routeOf(path), { store, words: { command: 'orangebox', options: '' }, nowMs: Date.now });
+  const answer = await answerTo(routeOf(path), {
+    store,
+    words: { command: 'orangebox', options: '' },
+    nowMs: Date.now,
+  });
   const body = 'body' in answer ? String(answer.body) : '';
   expect(body.match(/only the first 1.0 MiB were read for this page/g)?.length).toBe(8);
   expect(body.match(/response body: [^<]* not shown: the page is full/g)?.length).toBe(4);
