@@ -17,7 +17,7 @@ export interface OpenCall {
 export interface TrackerHost {
   startSpan(first: ExchangeRecorder): SpanHandle;
   onCallStarted(call: OpenCall): void;
-  /** The call is whole: all attempts ended, all records made. Called once. */
+  /** The call is whole: all attempts ended, all records made. Called once, in the order of the ends. */
   onCallEnded(call: OpenCall): void;
   onFault(code: string, error: unknown): void;
 }
@@ -32,7 +32,7 @@ export class CallTracker {
   readonly #callOf: Map<ExchangeRecorder, OpenCall> = new Map();
   readonly #open: Set<OpenCall> = new Set();
   readonly #timers: Map<OpenCall, NodeJS.Timeout> = new Map();
-  /** Wire and attempts are over; some records are still being made. */
+  /** Wire and attempts are over; some records are still being made. In the order of their ends. */
   readonly #sealing: Set<OpenCall> = new Set();
 
   constructor(host: TrackerHost) {
@@ -82,7 +82,7 @@ export class CallTracker {
 
   sealed(exchange: ExchangeRecorder): void {
     const call = this.#callOf.get(exchange);
-    if (call && this.#sealing.has(call)) this.#finishIfSealed(call);
+    if (call && this.#sealing.has(call)) this.#finishSealed();
   }
 
   /** Ends every call whose exchanges have ended, without waiting for retries. */
@@ -108,20 +108,23 @@ export class CallTracker {
       this.#timers.delete(call);
       if (!this.#open.delete(call)) return;
       this.#sealing.add(call);
-      this.#finishIfSealed(call);
+      this.#finishSealed();
     } catch (error) {
       this.#host.onFault('complete', error);
     }
   }
 
-  #finishIfSealed(call: OpenCall): void {
-    if (!call.exchanges.every((e) => e.isSealed)) return;
-    this.#sealing.delete(call);
-    for (const exchange of call.exchanges) {
-      this.#callOf.delete(exchange);
-      this.#exchanges.delete(exchange);
+  /** One whose body is still being decoded holds up those after it: which conversation a call continues depends on the order. */
+  #finishSealed(): void {
+    for (const call of this.#sealing) {
+      if (!call.exchanges.every((e) => e.isSealed)) return;
+      this.#sealing.delete(call);
+      for (const exchange of call.exchanges) {
+        this.#callOf.delete(exchange);
+        this.#exchanges.delete(exchange);
+      }
+      this.#host.onCallEnded(call);
     }
-    this.#host.onCallEnded(call);
   }
 }
 

@@ -201,6 +201,28 @@ describe('secrets', () => {
   });
 });
 
+describe('a conversation', () => {
+  it('is carried on also while the answer before is still being decoded', async () => {
+    const box = start();
+    const asked = { role: 'user', content: 'hi' };
+    const headers: [string, string][] = [
+      ['content-type', 'application/json'],
+      ['content-encoding', 'gzip'],
+    ];
+    play(box.recorder, {
+      requestChunks: [chatRequest([asked])],
+      responseHeaders: headers,
+      responseChunks: [gzipSync(chatResponse('hello'))],
+    });
+    const messages = [asked, { role: 'assistant', content: 'hello' }, { role: 'user', content: 'and now?' }];
+    play(box.recorder, { requestChunks: [chatRequest(messages)], responseChunks: [chatResponse('bye')] });
+    while (box.recorder.stats().calls < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+    const { calls } = box.finish();
+    expect(calls.map((call) => call.exchangeIds[0])).toEqual([1, 2]);
+    expect(calls[1]?.session?.id).toBe(calls[0]?.session?.id);
+  });
+});
+
 describe('a body that cannot be searched decoded', () => {
   const secret = 'a-long-secret-of-the-environment';
   const receive = async (coding: [string, string], body: Uint8Array): Promise<ReturnType<TestRecorder['finish']>> => {
