@@ -32,6 +32,15 @@ describe('register.cjs', () => {
   });
 });
 
+it('the core of the recorder, which loads before the first answer, brings no other package along', () => {
+  const core = inRepository('packages/recorder/dist/index.cjs');
+  const script = `require(${JSON.stringify(core)}); process.stdout.write(JSON.stringify(Object.keys(require.cache)))`;
+  const { stdout } = spawnSync(process.execPath, ['--eval', script], { encoding: 'utf8' });
+  const loaded = JSON.parse(stdout) as string[];
+  expect(loaded).toContain(core);
+  expect(loaded.filter((file) => file.includes('node_modules'))).toEqual([]);
+});
+
 function isBuiltIn(name: string): boolean {
   return process.getBuiltinModule(name) !== undefined;
 }

@@ -13,4 +13,5 @@ export type {
   WireSink,
   WrappedToolRun,
 } from './wire-events.ts';
-export { type PreparedSend, prepareSend, type SendAnswer } from './send-once.ts';
+export { prepareSend } from './prepare-send.ts';
+export type { PreparedSend, SendAnswer } from './send-once.ts';

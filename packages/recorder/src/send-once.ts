@@ -7,7 +7,6 @@ import type { RecorderConfig } from './config.ts';
 import type { FinishedSpan } from './otel/finished-span.ts';
 import { recorderVersion } from './otel/version.ts';
 import { payloadEvent } from './payload-on-span.ts';
-import { encodeEnvelope, rejectedSpans } from './shipping/envelope.ts';
 import { compressSnapshot, partOf, type Payload } from './shipping/parts.ts';
 import { createTransport } from './shipping/transport.ts';
 
@@ -31,10 +30,7 @@ export interface PreparedSend {
 /** Milliseconds of silence after which a request is given up. */
 const TIMEOUT_MS = 20_000;
 
-/**
- * Prepares the span and the payload of a snapshot under a configuration of mode `split` or `inline`. The exporter reads
- * the standard `OTEL_*` variables of the process itself.
- */
+/** See `prepare-send.ts`. */
 export async function prepareSend(config: RecorderConfig, snapshot: Snapshot): Promise<PreparedSend> {
   const json = Buffer.from(JSON.stringify(snapshot));
   const payload = await compressSnapshot(json);
@@ -93,6 +89,7 @@ async function sendParts(
   span: FinishedSpan,
   payload: Payload,
 ): Promise<SendAnswer> {
+  const { encodeEnvelope, rejectedSpans } = await import('./shipping/envelope.ts');
   const transport = createTransport(url, config.endpointHeaders, TIMEOUT_MS);
   const { traceId, spanId } = snapshot.trace;
   const spanJson = {

@@ -44,10 +44,7 @@ export class RecorderMetrics {
 
   /** A call's span ended. One inside another instrumentation's span is measured by that one, if at all. */
   callEnded(facts: CallSpanFacts, nested: boolean): void {
-    this.#guard(() => {
-      const measurement = nested ? undefined : measureCall(facts);
-      this.#use(measurement);
-    });
+    this.#guard(() => this.#use(nested ? undefined : facts));
   }
 
   /** Something was recorded that is not measured itself: the recorder's own numbers want to be seen all the same. */
@@ -74,9 +71,12 @@ export class RecorderMetrics {
       );
   }
 
-  #use(measurement: CallMeasurement | undefined): void {
+  /** Measures only where somebody takes it: this runs for every call. */
+  #use(facts: CallSpanFacts | undefined): void {
     if (this.#host.config.metrics.disabled) return;
     const application = applicationMeterProvider();
+    if (!application && (this.#host.config.metrics.exporter === 'none' || this.#hasFailed)) return;
+    const measurement = facts && measureCall(facts);
     if (application) {
       const instruments = this.#instrumentsOf(application);
       this.#leavePrivate();
@@ -84,7 +84,6 @@ export class RecorderMetrics {
       if (measurement) instruments.record(measurement);
       return;
     }
-    if (this.#host.config.metrics.exporter === 'none' || this.#hasFailed) return;
     if (this.#private) {
       const instruments = this.#instrumentsOf(this.#private.provider);
       if (measurement) instruments.record(measurement);

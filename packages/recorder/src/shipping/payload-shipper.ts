@@ -14,6 +14,8 @@ import { createTransport, type SendOutcome, type Transport } from './transport.t
 import { createWaitingItems, FAILURES_BEFORE_YIELDING, newItem, type WaitingItem } from './waiting-items.ts';
 import { afterMs, cancelTimer, nowMs } from '../timers.ts';
 
+export { prepareSend } from '../send-once.ts';
+
 /** Bounds of a shipper. */
 export interface ShipperLimits {
   concurrency: number;
