@@ -190,12 +190,24 @@ it('keeps what was shipped and dropped, and whether the file was closed', () => 
   const collected = collectRecords([
     { type: 'dropped', reason: 'memory_limit', count: 1 },
     { type: 'shipped', key: 'k' },
+    { type: 'quarantined', key: 'q', reason: 'status 413', atUnixNano: '4' },
+    { type: 'spansSent', spanIds: ['a', 'b'] },
     { type: 'dropped', reason: 'memory_limit', count: 3 },
     end,
   ]);
   expect(collected.dropped.get('memory_limit')?.count).toBe(3);
   expect(collected.shipped).toEqual(new Set(['k']));
+  expect(collected.quarantined.get('q')?.reason).toBe('status 413');
+  expect(collected.spansSent).toEqual(new Set(['a', 'b']));
   expect(collected.closed).toEqual(end);
   const tools: ToolRecord[] = collected.tools;
   expect(tools).toEqual([]);
+});
+
+it('passes over exchanges that were forgotten', () => {
+  const records = sampleRecords();
+  const ids = records.flatMap((record) => (record.type === 'exchangeStart' ? [record.exchangeId] : []));
+  const begun = records.filter((record) => record.type !== 'callEnd');
+  expect(collectRecords(begun).open.length).toBe(ids.length);
+  expect(collectRecords([...begun, { type: 'forgotten', exchangeIds: ids }]).open).toEqual([]);
 });

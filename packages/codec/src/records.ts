@@ -6,6 +6,7 @@ import type {
   ExchangeEndRecord,
   ExchangeStartRecord,
   ProcessInfo,
+  QuarantinedRecord,
   RequestEndRecord,
   RequestHeadRecord,
   ResponseHeadRecord,
@@ -34,9 +35,13 @@ export interface CollectedRecords {
   tools: ToolRecord[];
   /** Keys that the endpoint acknowledged. */
   shipped: Set<string>;
+  /** Keys that the endpoint refused for good. */
+  quarantined: Map<string, QuarantinedRecord>;
+  /** Span ids whose spans the recorder's own exporter delivered. */
+  spansSent: Set<string>;
   /** Counts since the process started; the last record of a reason counts. */
   dropped: Map<string, DroppedRecord>;
-  /** Exchanges that no `callEnd` names: open when the records ended. Oldest first. */
+  /** Exchanges that no `callEnd` and no `forgotten` names: open when the records ended. Oldest first. */
   open: ExchangeRecords[];
   /** Exchanges of which records exist but no start: it stood in a file that is gone. */
   orphans: Set<number>;
@@ -55,6 +60,8 @@ export function collectRecords(records: Iterable<SegmentRecord>): CollectedRecor
     calls: [],
     tools: [],
     shipped: new Set(),
+    quarantined: new Map(),
+    spansSent: new Set(),
     dropped: new Map(),
     open: [],
     orphans: new Set(),
@@ -79,6 +86,15 @@ export function collectRecords(records: Iterable<SegmentRecord>): CollectedRecor
         break;
       case 'shipped':
         out.shipped.add(record.key);
+        break;
+      case 'quarantined':
+        out.quarantined.set(record.key, record);
+        break;
+      case 'spansSent':
+        for (const id of record.spanIds) out.spansSent.add(id);
+        break;
+      case 'forgotten':
+        for (const id of record.exchangeIds) named.add(id);
         break;
       case 'dropped':
         out.dropped.set(record.reason, record);

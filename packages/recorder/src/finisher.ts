@@ -18,6 +18,7 @@ import type { SegmentWriter } from './segment-writer.ts';
 import type { SessionCounts } from './session-counts.ts';
 import { SessionBook } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
+import { nowMs } from './timers.ts';
 import type { ShipperHost, ShipperStats } from './shipper.ts';
 import type { PayloadOnSpan } from './payload-on-span.ts';
 import type { CallSpans, SpanHandle } from './spans.ts';
@@ -256,6 +257,13 @@ class CallFinisher implements Finisher {
   #shipperHost(): ShipperHost {
     return {
       acknowledged: (key) => this.#host.sink.queue(undefined, { type: 'shipped', key }),
+      quarantined: (key, reason) =>
+        this.#host.sink.queue(undefined, {
+          type: 'quarantined',
+          key,
+          reason: this.#host.redactor().text(reason).text,
+          atUnixNano: `${BigInt(nowMs()) * 1_000_000n}`,
+        }),
       report: (code, message) => this.#host.report(code, message),
     };
   }

@@ -13,7 +13,7 @@ it('holds no item where the payload exporter can not be loaded, and counts them'
   const told: string[] = [];
   const shipper = new LazyShipper(
     readConfig({}, () => {}),
-    { acknowledged() {}, report: (_, message) => told.push(message) },
+    { acknowledged() {}, quarantined() {}, report: (_, message) => told.push(message) },
   );
   shipper.offer({} as ShipItem);
   expect(shipper.stats()).toMatchObject({ offered: 1, pending: 1, failed: 0 });

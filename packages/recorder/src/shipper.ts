@@ -50,6 +50,8 @@ export interface Shipper {
 export interface ShipperHost {
   /** Notes an acknowledged key in the segment, so that later starts do not send it again. */
   acknowledged(key: string): void;
+  /** Notes in the segment that the endpoint refuses this key for good, so that nobody sends it again unasked. */
+  quarantined(key: string, reason: string): void;
   /** Counts a fault and says it once on stderr. */
   report(code: string, message: string): void;
 }

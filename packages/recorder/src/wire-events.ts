@@ -63,7 +63,11 @@ export interface WireEnd {
  */
 export interface WireExchange {
   requestHead(headers: HeaderList, derivedHeaders: number[], peer?: { address: string; port: number }): void;
-  requestChunk(bytes: Uint8Array, atNano: number): void;
+  /**
+   * Body bytes that are about to go out, or have just gone. `isLast`: the body is whole with them, and they have not left yet:
+   * the request must be on record when this returns, since the process may be gone once they have.
+   */
+  requestChunk(bytes: Uint8Array, atNano: number, isLast?: boolean): void;
   requestEnd(atNano: number, trailers?: HeaderList): void;
   informational(status: number, headers: HeaderList): void;
   responseHead(head: {

@@ -41,8 +41,10 @@ export {
   type DroppedRecord,
   type ExchangeEndRecord,
   type ExchangeStartRecord,
+  type ForgottenRecord,
   FRAME_HEADER_BYTES,
   FRAME_MAX_BYTES,
+  type QuarantinedRecord,
   RECORD_TYPE,
   type RecordTypeName,
   type RequestEndRecord,
@@ -55,6 +57,8 @@ export {
   type SegmentRecord,
   type SegmentStartRecord,
   type ShippedRecord,
+  type SpansBy,
+  type SpansSentRecord,
   type ToolRecord,
 } from './segment.ts';
 export {

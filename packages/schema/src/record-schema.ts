@@ -34,7 +34,7 @@ export const CALL_SUMMARY_SCHEMA: JsonObject = object(
 );
 
 const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk'>]: JsonObject } = {
-  segmentStart: object({ process: ref('process'), startUnixNano: nano, n: count }),
+  segmentStart: object({ process: ref('process'), startUnixNano: nano, n: count }, { pidNamespace: text }),
   exchangeStart: object(
     {
       exchangeId,
@@ -91,6 +91,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       chain: ref('chain'),
       error: ref('error'),
       key: text,
+      spansBy: { enum: ['orangebox', 'application'] },
     },
   ),
   tool: object(
@@ -105,11 +106,20 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       sizeBytes: count,
       spans: list({}),
     },
-    { session: ref('session'), metadata: ref('metadata'), error: ref('error'), key: text },
+    {
+      session: ref('session'),
+      metadata: ref('metadata'),
+      error: ref('error'),
+      key: text,
+      spansBy: { enum: ['orangebox', 'application'] },
+    },
   ),
   shipped: object({ key: text }),
   dropped: object({ reason: text, count }, { message: text }),
   segmentEnd: object({ endUnixNano: nano, rotated: flag }),
+  quarantined: object({ key: text, reason: text, atUnixNano: nano }),
+  spansSent: object({ spanIds: list(ref('spanId')) }),
+  forgotten: object({ exchangeIds: list(exchangeId) }),
 };
 
 /** A record type whose content is JSON. */

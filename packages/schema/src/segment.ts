@@ -51,6 +51,9 @@ export const RECORD_TYPE = {
   shipped: 11,
   dropped: 12,
   segmentEnd: 13,
+  quarantined: 14,
+  spansSent: 15,
+  forgotten: 16,
 } as const;
 
 /** Name of a record type. */
@@ -63,6 +66,8 @@ export interface SegmentStartRecord {
   startUnixNano: string;
   /** Number of the file in its series. */
   n: number;
+  /** Linux: `/proc/self/ns/pid` as read. Only within one namespace does the process number say whether the writer lives. */
+  pidNamespace?: string;
 }
 
 /** A recognised request was created. Ids are provisional: {@link CallEndRecord} has the final ones. */
@@ -164,6 +169,8 @@ export interface CallEndRecord {
   summary: CallSummary;
   /** The call's spans as OTLP/JSON `Span` objects: the call's own first, then its attempts'. */
   spans: Json[];
+  /** Who exports them; absent where nobody does. Only `orangebox` writes {@link SpansSentRecord}s. */
+  spansBy?: SpansBy;
 }
 
 /** Facts of a call for lists. */
@@ -200,7 +207,12 @@ export interface ToolRecord {
   key?: string;
   sizeBytes: number;
   spans: Json[];
+  /** As in {@link CallEndRecord}. */
+  spansBy?: SpansBy;
 }
+
+/** Who exports the spans of a call or tool execution: the recorder's own provider, or the application's. */
+export type SpansBy = 'orangebox' | 'application';
 
 /** A payload was acknowledged by the endpoint. */
 export interface ShippedRecord {
@@ -214,6 +226,27 @@ export interface DroppedRecord {
   reason: string;
   count: number;
   message?: string;
+}
+
+/** The endpoint refuses this payload for good: it is not sent again unless somebody asks for it. */
+export interface QuarantinedRecord {
+  type: 'quarantined';
+  key: string;
+  /** What the endpoint answered, in words. */
+  reason: string;
+  atUnixNano: string;
+}
+
+/** Spans that a trace endpoint acknowledged: those of a call are named by the call's own span id. */
+export interface SpansSentRecord {
+  type: 'spansSent';
+  spanIds: string[];
+}
+
+/** Exchanges that readers pass over: their call was not kept (sampling), or stands whole in another series. */
+export interface ForgottenRecord {
+  type: 'forgotten';
+  exchangeIds: number[];
 }
 
 /** The file was closed in order: rotated, or the process ended. */
@@ -237,4 +270,7 @@ export type SegmentRecord =
   | ToolRecord
   | ShippedRecord
   | DroppedRecord
-  | SegmentEndRecord;
+  | SegmentEndRecord
+  | QuarantinedRecord
+  | SpansSentRecord
+  | ForgottenRecord;

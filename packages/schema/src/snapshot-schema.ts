@@ -48,7 +48,7 @@ export const SNAPSHOT_DEFS: JsonObject = {
       object({ level: { const: 'exact' } }),
       object({
         level: { const: 'partial' },
-        reason: oneOf('body_limit', 'memory_limit', 'process_died', 'content_redacted', 'no_storage'),
+        reason: oneOf('body_limit', 'memory_limit', 'process_died', 'content_redacted', 'no_storage', 'not_sampled'),
       }),
     ],
   },

@@ -176,7 +176,13 @@ export interface Redaction {
 }
 
 /** Why a snapshot is not exact. */
-export type FidelityReason = 'body_limit' | 'memory_limit' | 'process_died' | 'content_redacted' | 'no_storage';
+export type FidelityReason =
+  | 'body_limit'
+  | 'memory_limit'
+  | 'process_died'
+  | 'content_redacted'
+  | 'no_storage'
+  | 'not_sampled';
 
 /** Whether the recorded bytes are all bytes of the wire; replaced credentials alone leave it exact. */
 export type Fidelity = { level: 'exact' } | { level: 'partial'; reason: FidelityReason };

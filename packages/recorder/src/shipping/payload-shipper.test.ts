@@ -22,12 +22,14 @@ function shipperTo(
   endpointHeaders: Record<string, string> = {},
 ) {
   const acknowledged: string[] = [];
+  const quarantined: [key: string, reason: string][] = [];
   const reports: string[] = [];
   const messages: string[] = [];
   const shipper = createShipper(
     { endpoint, endpointHeaders, serviceName: 'shop' },
     {
       acknowledged: (key) => acknowledged.push(key),
+      quarantined: (key, reason) => quarantined.push([key, reason]),
       report(code, message) {
         reports.push(code);
         messages.push(message);
@@ -35,7 +37,7 @@ function shipperTo(
     },
     { firstPauseMs: 5, longestPauseMs: 40, ...limits },
   );
-  return { shipper, acknowledged, reports, messages };
+  return { shipper, acknowledged, quarantined, reports, messages };
 }
 
 let spans = 0;
@@ -163,7 +165,7 @@ it('waits as long as Retry-After says', async () => {
 });
 
 it.each([400, 413])('gives up a payload that is answered %i, and sends the others', async (status) => {
-  const { receiver, shipper, acknowledged, reports } = await setUp(
+  const { receiver, shipper, acknowledged, quarantined, reports } = await setUp(
     ({ number }) => ({ status: number === 1 ? status : 200 }),
     {
       concurrency: 1,
@@ -174,6 +176,7 @@ it.each([400, 413])('gives up a payload that is answered %i, and sends the other
   await shipper.flush(5000);
   expect(receiver.requests).toHaveLength(2);
   expect(acknowledged).toEqual([items[1]?.key]);
+  expect(quarantined).toEqual([[items[0]?.key, `status ${status}`]]);
   expect(shipper.stats()).toMatchObject({ offered: 2, shipped: 1, failed: 1, pending: 0 });
   expect(reports).toEqual(['payload_refused']);
 });

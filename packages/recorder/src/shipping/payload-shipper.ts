@@ -254,6 +254,7 @@ class PayloadShipper implements Shipper {
     this.#lastError = outcome.reason;
     if (outcome.kind === 'refused') {
       this.#unsent.delete(waiting.item.key);
+      this.#host.quarantined(waiting.item.key, outcome.reason);
       this.#giveUp(
         'payload_refused',
         `${this.#place} refused a recording (${outcome.reason}); it stays on this machine`,

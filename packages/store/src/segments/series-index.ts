@@ -42,6 +42,7 @@ const INDEXED: ReadonlySet<RecordTypeName> = new Set<RecordTypeName>([
   'callEnd',
   'tool',
   'shipped',
+  'forgotten',
   'dropped',
   'segmentEnd',
 ]);
@@ -148,6 +149,9 @@ export class SeriesIndex {
         if (call) call.shipped = true;
         return;
       }
+      case 'forgotten':
+        for (const id of record.exchangeIds) this.#exchanges.delete(id);
+        return;
       case 'dropped':
         this.dropped.set(record.reason, record);
         return;

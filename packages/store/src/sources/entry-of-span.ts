@@ -24,6 +24,7 @@ const REASONS: readonly FidelityReason[] = [
   'process_died',
   'content_redacted',
   'no_storage',
+  'not_sampled',
 ];
 const BASES: readonly SessionBasis[] = ['declared', 'inferred', 'ambiguous'];
 const ENDINGS: readonly Ending[] = [
