@@ -90,8 +90,8 @@ function checkRoot(root: string, fs: SegmentFs): void {
   if (!isTrusted(stat.uid)) throw new UnsafeDirectoryError(`${root} belongs to another user`);
 }
 
-/** Mounted volumes belong to root even where the program does not run as root. */
-function isTrusted(uid: number): boolean {
+/** Who the program runs as, or root: mounted volumes belong to root even where the program does not run as root. */
+export function isTrusted(uid: number): boolean {
   return uid === 0 || isOwn(uid);
 }
 

@@ -32,6 +32,7 @@ export {
   type SnapshotKeyParts,
   snapshotKey,
 } from './key.ts';
+export { type Level, LEVEL_FILE, LEVELS, parseLevel } from './level.ts';
 export { INDEX_ROW_JSON_SCHEMA } from './index-row-schema.ts';
 export { type JsonRecordTypeName, RECORD_JSON_SCHEMAS } from './record-schema.ts';
 export {

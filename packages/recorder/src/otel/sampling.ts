@@ -19,8 +19,12 @@ function rootDecision(name: string | undefined, argument: string | undefined): (
   if (name !== 'traceidratio') return () => true;
   const given = argument === undefined || argument.trim() === '' ? Number.NaN : Number(argument);
   const ratio = given >= 0 && given <= 1 ? given : 1;
-  const upperBound = Math.floor(ratio * 0xff_ff_ff_ff);
-  return (traceId) => ratio >= 1 || accumulate(traceId) < upperBound;
+  return (traceId) => isWithinRatio(traceId, ratio);
+}
+
+/** Whether a trace is among this share of all traces (0 to 1). One of a smaller share is among every larger one. */
+export function isWithinRatio(traceId: string, ratio: number): boolean {
+  return ratio >= 1 || accumulate(traceId) < Math.floor(ratio * 0xff_ff_ff_ff);
 }
 
 /** The number that the JavaScript SDK compares with its bound: the trace id's four words, combined by xor. */
