@@ -52,6 +52,16 @@ describe('inbound requests', () => {
     expect(new Set(traces).size).toBe(5);
   });
 
+  it('tell their method and path as they came, without the query', async () => {
+    const provider = await serve((_request, response) => response.end('{}'));
+    const service = await serve(async (request, response) => {
+      request.url = '/rewritten';
+      response.end(await call(provider));
+    });
+    await (await fetch(`${service}/chat/7?token=abc`, { method: 'PUT', body: 'x' })).text();
+    expect(sink.exchanges.map((e) => e.start.context.inbound?.route)).toEqual(['PUT /chat/7']);
+  });
+
   it('honour a valid traceparent, also on a reused connection', async () => {
     const provider = await serve((_request, response) => response.end('{}'));
     const service = await serve(async (_request, response) => {

@@ -11,8 +11,8 @@ const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:
 export function installInbound(fault: (place: string, error: unknown) => void): () => void {
   const onStart = (message: unknown): void => {
     try {
-      const { request } = message as { request: { rawHeaders: string[] } };
-      enterInbound(new Inbound(traceparentOf(request.rawHeaders)));
+      const { request } = message as { request: { rawHeaders: string[]; method?: string; url?: string } };
+      enterInbound(new Inbound(traceparentOf(request.rawHeaders), request.method, request.url));
     } catch (error) {
       fault('noting an inbound request', error);
     }
@@ -26,10 +26,21 @@ export function installInbound(fault: (place: string, error: unknown) => void): 
 /** Most inbound requests never make an LLM call, so ids are made when they are asked for. */
 export class Inbound implements InboundRequest {
   #traceparent: string | undefined;
+  /** As they came: frameworks rewrite those of the request. */
+  #method: string | undefined;
+  #url: string | undefined;
   #ids: { traceId: string; spanId: string; sampled: boolean } | undefined;
 
-  constructor(traceparent?: string) {
+  constructor(traceparent?: string, method?: string, url?: string) {
     this.#traceparent = traceparent;
+    this.#method = method;
+    this.#url = url;
+  }
+
+  /** Method and path, without the query. */
+  get route(): string {
+    const [path = ''] = (this.#url ?? '').split('?', 1);
+    return `${this.#method ?? ''} ${path}`;
   }
 
   get traceId(): string {

@@ -34,6 +34,8 @@ export interface InboundRequest {
   /** Span id of the caller (from `traceparent`) or of the request itself (generated). */
   spanId: string;
   sampled: boolean;
+  /** Method and path as they came, without the query: `POST /chat/7`. */
+  route?: string;
 }
 
 /** A recognised request, when it is created. */
