@@ -1,12 +1,10 @@
 /** All environment variables that the preload reads, in one place. A bad value warns once and falls back. */
+import { type Level, LEVELS, parseLevel } from '@orangebox/schema';
 import { createUrlFilter, type UrlFilter } from './url-filter.ts';
-
-/** What is recorded; `off` leaves the process untouched. */
-export type Level = 'full' | 'metadata' | 'errors' | 'off';
 
 /** Configuration of the taps and the preload. */
 export interface InstrumentConfig {
-  /** `ORANGEBOX_LEVEL`; the taps only look at `off`, the rest is the recorder's. */
+  /** `ORANGEBOX_LEVEL`; `off` leaves the process untouched, the rest is the recorder's. */
   level: Level;
   /** `ORANGEBOX_INCLUDE` and `ORANGEBOX_EXCLUDE`. */
   urls: UrlFilter;
@@ -16,7 +14,6 @@ export interface InstrumentConfig {
   runReport: string | undefined;
 }
 
-const LEVELS: readonly string[] = ['full', 'metadata', 'errors', 'off'];
 const DEFAULT_EXIT_FLUSH_MS = 500;
 const MAX_EXIT_FLUSH_MS = 60_000;
 
@@ -34,9 +31,9 @@ export function readInstrumentConfig(
 }
 
 function readLevel(text: string | undefined, warn: (message: string) => void): Level {
-  const value = text?.trim().toLowerCase();
-  if (!value) return 'full';
-  if (LEVELS.includes(value)) return value as Level;
+  if (!text?.trim()) return 'full';
+  const level = parseLevel(text);
+  if (level) return level;
   warn(`ORANGEBOX_LEVEL=${JSON.stringify(text)} is not one of ${LEVELS.join(', ')}; using full`);
   return 'full';
 }

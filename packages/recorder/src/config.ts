@@ -1,11 +1,11 @@
 /** Every environment variable that the recorder reads, parsed and checked. `docs/configuration.md` is the table. */
 import { resolve } from 'node:path';
-import { DEFAULT_DIRECTORY } from '@orangebox/schema';
+import { DEFAULT_DIRECTORY, type Level, LEVELS } from '@orangebox/schema';
 import { isCaptureOn, parseBytes, parsePairs, parsePositive, parseWhole } from './config-values.ts';
 import type { BatchLimits } from './otel/batch-processor.ts';
-
-/** How much is recorded. */
-export type Level = 'full' | 'metadata' | 'errors' | 'off';
+import { messageOf } from './report.ts';
+import { parseSample } from './sampling-config.ts';
+import { KEEP_ALL, type SamplePolicy } from './sampling-policy.ts';
 
 /**
  * Where recordings go. `inline`: each on its own span, wherever that is exported to. `metadata`: spans only, no body is
@@ -15,13 +15,19 @@ export type Mode = 'local' | 'split' | 'inline' | 'metadata';
 
 /** Parsed configuration of the recorder. */
 export interface RecorderConfig {
+  /** At the start; what holds for a call is in its plan. */
   level: Level;
+  /** At the level of the start. */
   mode: Mode;
+  /** At a level that keeps bodies. */
+  bodyMode: Mode;
+  /** Which calls are kept. */
+  sample: SamplePolicy;
   /** Absolute directory of recordings. */
   dir: string;
   /** False where nothing at all may be written to the disk. */
   keepsFiles: boolean;
-  /** Bodies are recorded (false: heads and timings only). */
+  /** At the level of the start: bodies are recorded (false: heads and timings only). */
   keepsBodies: boolean;
   /** Base URL of the payload endpoint, without trailing slash; absent when none or when it was refused. */
   endpoint?: string;
@@ -103,7 +109,7 @@ export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string
   };
   const bytes = (name: string, fallback: number): number => number(name, fallback, parseBytes, 'a size in bytes');
 
-  const level = oneOf('ORANGEBOX_LEVEL', ['full', 'metadata', 'errors', 'off'], 'full');
+  const level = oneOf('ORANGEBOX_LEVEL', LEVELS, 'full');
   const otel = readOtel(env, oneOf, number);
   const endpoint = readEndpoint(env, warn);
   const dirSet = valueOf(env, 'ORANGEBOX_DIR');
@@ -124,20 +130,22 @@ export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string
   }
   const sendsSpansOnly =
     otel.endpointSet && !spansAreOff && endpoint === undefined && dirSet === undefined && !isInline;
-  const mode: Mode =
-    level === 'metadata' || sendsSpansOnly
-      ? 'metadata'
-      : isInline
-        ? spansAreOff
-          ? 'local'
-          : 'inline'
-        : endpoint
-          ? 'split'
-          : 'local';
+  const bodyMode: Mode = sendsSpansOnly
+    ? 'metadata'
+    : isInline
+      ? spansAreOff
+        ? 'local'
+        : 'inline'
+      : endpoint
+        ? 'split'
+        : 'local';
+  const mode: Mode = level === 'metadata' ? 'metadata' : bodyMode;
   const resource = parsePairs(valueOf(env, 'OTEL_RESOURCE_ATTRIBUTES') ?? '');
   return {
     level,
     mode,
+    bodyMode,
+    sample: readSample(env, warn),
     dir: resolveDir(dirSet ?? DEFAULT_DIRECTORY, cwd),
     keepsFiles: level !== 'off' && !sendsSpansOnly,
     keepsBodies: mode !== 'metadata' && level !== 'off',
@@ -260,6 +268,18 @@ function readEndpoint(env: Env, warn: ConfigWarning): string | undefined {
     return undefined;
   }
   return raw.replace(/\/+$/, '');
+}
+
+/** What cannot be read must not lose calls: everything is kept then. */
+function readSample(env: Env, warn: ConfigWarning): SamplePolicy {
+  const raw = valueOf(env, 'ORANGEBOX_SAMPLE');
+  if (raw === undefined) return KEEP_ALL;
+  try {
+    return parseSample(raw);
+  } catch (error) {
+    warn('ORANGEBOX_SAMPLE', `ORANGEBOX_SAMPLE is not used (${messageOf(error)}); everything is kept`);
+    return KEEP_ALL;
+  }
 }
 
 /** One regular expression, or a JSON array of them. */

@@ -1,5 +1,5 @@
 /** Public names of @orangebox/recorder. */
-export { type Level, type Mode, readConfig, type RecorderConfig } from './config.ts';
+export { type Mode, readConfig, type RecorderConfig } from './config.ts';
 export { decodeContent } from './content-decoding.ts';
 export { createRecorder, type Recorder, type RecorderOptions, type RecorderStats } from './recorder.ts';
 export type { PlatformTimers } from './timers.ts';

@@ -1,13 +1,20 @@
 /** Between exchanges and the segment: at most one write per turn for what comes in, at once for what goes out. */
 import type { SegmentRecord } from '@orangebox/schema';
 import type { RecordLocation } from './record-location.ts';
-import type { SegmentWriter } from './segment-writer.ts';
 import { nextTurn } from './timers.ts';
 
 /** Whoever records belong to learns where they stand, or that they could not be written. */
 export interface RecordOwner {
   written(records: readonly SegmentRecord[], location: RecordLocation): void;
   notWritten(): void;
+}
+
+/** What puts records on the disk. Never throws. */
+export interface RecordWriter {
+  /** False: the disk is short of room, chunks are to be left out. */
+  readonly bodiesAllowed: boolean;
+  /** The place of each row, or undefined when they are not on the disk. */
+  append(rows: readonly (readonly SegmentRecord[])[]): RecordLocation[] | undefined;
 }
 
 /** Records of one owner that follow each other. */
@@ -18,11 +25,11 @@ interface Row {
 
 /** Writes records in the order they are given. Without a writer, everything is `notWritten`. */
 export class RecordSink {
-  readonly #writer: SegmentWriter | undefined;
+  readonly #writer: RecordWriter | undefined;
   #rows: Row[] = [];
   #isScheduled = false;
 
-  constructor(writer: SegmentWriter | undefined) {
+  constructor(writer: RecordWriter | undefined) {
     this.#writer = writer;
   }
 

@@ -3,7 +3,7 @@
  * order, and must not throw. Byte arrays are views that the tap does not own: a receiver that keeps bytes past the
  * call copies them (a view may pin a 64 KiB socket buffer).
  */
-import type { Ending, HeaderList, JsonObject, ScopeFrame, Stage } from '@orangebox/schema';
+import type { Ending, HeaderList, JsonObject, Level, ScopeFrame, Stage } from '@orangebox/schema';
 
 /** The causal place of a request, taken when it was created. */
 export interface CallContext {
@@ -102,6 +102,10 @@ export interface WrappedToolRun {
 export interface WireSink {
   open(start: WireExchangeStart): WireExchange;
   tool(run: WrappedToolRun): void;
+  /** Sets the level for what begins from now on. */
+  setLevel?(level: Level): void;
+  /** The level for what begins now. */
+  level?(): Level;
   /**
    * The trace that a tool run starting at this place belongs to where nothing else says so, e.g. the one of the session
    * that the place is in; asked before the run, so that calls within it have their parent.

@@ -1,0 +1,194 @@
+/**
+ * Files of exchanges that are not decided yet, beside the segment: in the same form, so that what a crash leaves is read
+ * like any segment, but as a series of its own whose files go as soon as nothing in them is needed.
+ */
+import { constants } from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { encodeSegmentHeader, FrameBatch } from '@orangebox/codec';
+import { type ProcessInfo, type SegmentRecord, segmentFileName, segmentHost } from '@orangebox/schema';
+import type { RecordLocation } from './record-location.ts';
+import type { RecordWriter } from './record-sink.ts';
+import { messageOf, type Reporter } from './report.ts';
+import { prepareSegmentDirectory, type SegmentFs } from './segment-directory.ts';
+import { nowMs } from './timers.ts';
+
+/** What it needs to know. */
+export interface JournalWriterOptions {
+  dir: string;
+  process: ProcessInfo;
+  reporter: Reporter;
+  fs: SegmentFs;
+  /** False while bodies must not be written, as the disk is nearly full. */
+  bodiesAllowed: () => boolean;
+}
+
+/** After a failure the disk is left alone for this long. */
+const RETRY_AFTER_MS = 1000;
+
+/** Writes them. Never throws. */
+export class JournalWriter implements RecordWriter {
+  readonly #options: JournalWriterOptions;
+  readonly #frames: FrameBatch = new FrameBatch(crc32);
+  /** One more than that of the segment, and again with each file that repeats what an earlier one holds. */
+  #startUnixMs: number;
+  #n = 0;
+  #fd: number | undefined;
+  /** Files that are there; the last is written to. */
+  #paths: string[] = [];
+  #offset = 0;
+  #closedBytes = 0;
+  #preparedDate = '';
+  #directory = '';
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: JournalWriterOptions) {
+    this.#options = options;
+    this.#startUnixMs = nowMs() + 1;
+  }
+
+  get bodiesAllowed(): boolean {
+    return this.#options.bodiesAllowed();
+  }
+
+  /** Bytes of its files. */
+  get sizeBytes(): number {
+    return this.#closedBytes + this.#offset;
+  }
+
+  append(rows: readonly (readonly SegmentRecord[])[]): RecordLocation[] | undefined {
+    if (rows.length === 0) return [];
+    try {
+      if (!this.#open()) return undefined;
+      return this.#write(rows);
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  /** Removes all files: nothing in them is needed any more. */
+  clear(): void {
+    this.#close();
+    this.#remove(this.#paths.splice(0));
+    this.#closedBytes = 0;
+  }
+
+  /** Writes rows to a new file and removes the ones before it. Undefined: they stay, and nothing has changed. */
+  replace(rows: readonly (readonly SegmentRecord[])[]): RecordLocation[] | undefined {
+    const before = this.#paths.splice(0);
+    const closedBytes = this.#closedBytes + this.#offset;
+    this.#close();
+    this.#closedBytes = 0;
+    // Of a series of its own: until the earlier files are gone, the same records must not count twice as one exchange's.
+    this.#startUnixMs++;
+    const places = this.append(rows);
+    if (places) {
+      this.#remove(before);
+      return places;
+    }
+    this.#remove(this.#paths.splice(0));
+    this.#paths = before;
+    this.#closedBytes = closedBytes;
+    return undefined;
+  }
+
+  #open(): boolean {
+    if (this.#fd !== undefined) return true;
+    const { process } = this.#options;
+    const now = nowMs();
+    if (Math.abs(now - this.#failedAtMs) < RETRY_AFTER_MS) return false;
+    const name = segmentFileName({
+      host: segmentHost(hostname()),
+      pid: process.pid,
+      threadId: process.threadId,
+      startUnixMs: this.#startUnixMs,
+      n: this.#n++,
+    });
+    this.#fd = this.#openIn(new Date(now).toISOString().slice(0, 10), name);
+    const path = join(this.#directory, name);
+    this.#paths.push(path);
+    this.#offset = 0;
+    const header = encodeSegmentHeader();
+    const startUnixNano = `${BigInt(now) * 1_000_000n}`;
+    const size = this.#frames.add({ type: 'segmentStart', process, startUnixNano, n: this.#n - 1 });
+    this.#put(header.length + size, [header, ...this.#frames.take()]);
+    this.#failedAtMs = Number.NEGATIVE_INFINITY;
+    return true;
+  }
+
+  /** Files come and go with every call: the directory is only prepared again where it is another, or gone. */
+  #openIn(date: string, name: string): number {
+    const { dir, fs } = this.#options;
+    const flags =
+      constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
+    if (this.#preparedDate === date) {
+      try {
+        return fs.openSync(join(this.#directory, name), flags, 0o600);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+    }
+    this.#directory = prepareSegmentDirectory(dir, date, fs);
+    this.#preparedDate = date;
+    return fs.openSync(join(this.#directory, name), flags, 0o600);
+  }
+
+  #write(rows: readonly (readonly SegmentRecord[])[]): RecordLocation[] {
+    const path = this.#paths.at(-1) ?? '';
+    const n = this.#n - 1;
+    let offset = this.#offset;
+    const places = rows.map((row): RecordLocation => {
+      const sizeBytes = row.reduce((sum, record) => sum + this.#frames.add(record), 0);
+      const place = { path, offset, sizeBytes, n };
+      offset += sizeBytes;
+      return place;
+    });
+    this.#put(offset - this.#offset, this.#frames.take());
+    return places;
+  }
+
+  #put(sizeBytes: number, pieces: Uint8Array[]): void {
+    if (this.#fd === undefined) return;
+    const written = this.#options.fs.writevSync(this.#fd, pieces);
+    this.#offset += written;
+    if (written !== sizeBytes) throw new Error(`no space left (${written} of ${sizeBytes} bytes were written)`);
+  }
+
+  #fail(error: unknown): void {
+    this.#frames.take();
+    this.#close();
+    this.#preparedDate = '';
+    this.#failedAtMs = nowMs();
+    const { dir, reporter } = this.#options;
+    reporter.warn('no_storage', `cannot record in ${dir}: ${messageOf(error)}. The program goes on as before`);
+  }
+
+  #close(): void {
+    const fd = this.#fd;
+    this.#fd = undefined;
+    this.#closedBytes += this.#offset;
+    this.#offset = 0;
+    if (fd === undefined) return;
+    try {
+      this.#options.fs.closeSync(fd);
+    } catch {
+      // The descriptor is gone either way.
+    }
+  }
+
+  #remove(paths: readonly string[]): void {
+    for (const path of paths) {
+      try {
+        this.#options.fs.unlinkSync(path);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+        this.#options.reporter.warn(
+          'journal_file',
+          `what is not kept can't be removed from ${dirname(path)}: ${messageOf(error)}`,
+        );
+      }
+    }
+  }
+}
