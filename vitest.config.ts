@@ -6,6 +6,7 @@ const source = (path: string): string => fileURLToPath(new URL(`./packages/${pat
 /** Tests run against the sources; only programs that a test spawns see the built packages. */
 export const alias: { find: RegExp; replacement: string }[] = [
   { find: /^@orangebox\/([a-z]+)$/, replacement: source('$1/src/index.ts') },
+  { find: /^@orangebox\/recorder\/recovery$/, replacement: source('recorder/src/recovery/index.ts') },
   { find: /^orangebox$/, replacement: source('orangebox/src/index.ts') },
 ];
 

@@ -49,6 +49,24 @@ const selfContained = (packages) => ({
   outputOptions: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] } },
 });
 
+/**
+ * The recorder's recovery is a build of its own: what it shares with the rest would be loaded with the recorder's core.
+ * Its chunks stand in the same directory under names of their own.
+ */
+function recovery(library, directory) {
+  const base = selfContained(inlinedInRecorder);
+  return {
+    ...library,
+    ...base,
+    entry: { recovery: join(directory, 'src/recovery/index.ts') },
+    outputOptions: (options, format) => ({
+      ...options,
+      codeSplitting: { groups: [{ name: 'recovery-shared', minShareCount: 2 }] },
+      chunkFileNames: `recovery-[name].${format === 'cjs' ? 'cjs' : 'mjs'}`,
+    }),
+  };
+}
+
 /** tsdown configurations of one package, written to `outDir`. */
 export function buildConfigs(name, outDir) {
   const directory = join(root, 'packages', name);
@@ -59,7 +77,7 @@ export function buildConfigs(name, outDir) {
     dts: { sourcemap: false },
     deps: { neverBundle: external, skipNodeModulesBundle: true },
   };
-  if (name === 'recorder') return [{ ...library, ...selfContained(inlinedInRecorder) }];
+  if (name === 'recorder') return [{ ...library, ...selfContained(inlinedInRecorder) }, recovery(library, directory)];
   if (name !== 'orangebox') return [library];
   const preload = {
     ...shared(directory, outDir),
@@ -73,6 +91,14 @@ export function buildConfigs(name, outDir) {
       neverBundle: [/^node:/, '@orangebox/recorder', '@opentelemetry/api'],
     },
   };
+  // What `orangebox audit` loads into a program: files of their own, since nothing of them may share code with the preload.
+  const audit = ['probe', 'seeds'].map((entry) => ({
+    ...shared(directory, outDir),
+    entry: { [`audit-${entry}`]: join(directory, `src/audit-probe/${entry}.ts`) },
+    format: ['cjs'],
+    dts: false,
+    deps: { neverBundle: external },
+  }));
   const cli = {
     ...shared(directory, outDir),
     entry: { cli: join(directory, 'src/cli.ts') },
@@ -80,7 +106,7 @@ export function buildConfigs(name, outDir) {
     dts: false,
     deps: { neverBundle: external, skipNodeModulesBundle: true },
   };
-  return [library, preload, cli];
+  return [library, preload, ...audit, cli];
 }
 
 /** Packages whose sources a package's output is made of. */

@@ -1,7 +1,14 @@
 /** When an exchange is one more attempt of an earlier call: pure rules over what was recorded. */
-import type { AttemptsBasis, HeaderList } from '@orangebox/schema';
-import type { ExchangeRecorder } from './exchange-recorder.ts';
+import type { ExchangeRecords } from '@orangebox/codec';
+import type { AttemptsBasis, Ending, HeaderList } from '@orangebox/schema';
 import { joinedHeader } from './joined-header.ts';
+
+/** What the rules look at: an exchange that is recorded, or one that a process which died has left. */
+export interface Attempt {
+  readonly start: { readonly method: string; readonly context: { readonly place: object | undefined } };
+  readonly records: Pick<ExchangeRecords, 'start' | 'requestHead' | 'responseHead'>;
+  readonly wireEnd: { readonly ending: Ending } | undefined;
+}
 
 /** The least time that a failed call waits for its retry. */
 const RETRY_WINDOW_MS = 60_000;
@@ -14,7 +21,7 @@ const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** How long a call whose last exchange this is waits for another attempt; 0 when none can follow. */
-export function waitForSuccessorMs(exchange: ExchangeRecorder, nowMs: number): number {
+export function waitForSuccessorMs(exchange: Attempt, nowMs: number): number {
   const head = exchange.records.responseHead;
   if (redirectTarget(exchange) !== undefined) return REDIRECT_WINDOW_MS;
   if (isRetryable(exchange)) {
@@ -29,10 +36,10 @@ export function waitForSuccessorMs(exchange: ExchangeRecorder, nowMs: number): n
  * where redirects led away from it, a retry begins there again.
  */
 export function joins(
-  earlier: ExchangeRecorder,
-  next: ExchangeRecorder,
+  earlier: Attempt,
+  next: Attempt,
   sameBody: () => boolean,
-  first: ExchangeRecorder = earlier,
+  first: Attempt = earlier,
 ): AttemptsBasis | undefined {
   if (earlier.start.context.place !== next.start.context.place) return undefined;
   const target = redirectTarget(earlier);
@@ -63,11 +70,11 @@ export function weaker(a: AttemptsBasis | undefined, b: AttemptsBasis): Attempts
   return a !== undefined && order.indexOf(a) > order.indexOf(b) ? a : b;
 }
 
-function sameTarget(a: ExchangeRecorder, b: ExchangeRecorder): boolean {
+function sameTarget(a: Attempt, b: Attempt): boolean {
   return a.start.method === b.start.method && a.records.start.url === b.records.start.url;
 }
 
-function isRetryable(exchange: ExchangeRecorder): boolean {
+function isRetryable(exchange: Attempt): boolean {
   const head = exchange.records.responseHead;
   if (head && joinedHeader(head.headers, 'x-should-retry') === 'false') return false;
   const status = head?.status ?? 0;
@@ -85,7 +92,7 @@ function isRetryable(exchange: ExchangeRecorder): boolean {
 }
 
 /** Absolute URL (credentials replaced) that a redirect answer points to. */
-function redirectTarget(exchange: ExchangeRecorder): string | undefined {
+function redirectTarget(exchange: Attempt): string | undefined {
   const head = exchange.records.responseHead;
   if (!head || !REDIRECTS.has(head.status)) return undefined;
   const location = joinedHeader(head.headers, 'location');
@@ -93,7 +100,7 @@ function redirectTarget(exchange: ExchangeRecorder): string | undefined {
   return location !== undefined && URL.canParse(location, base) ? new URL(location, base).href : undefined;
 }
 
-function retryCount(exchange: ExchangeRecorder): number | undefined {
+function retryCount(exchange: Attempt): number | undefined {
   const raw = joinedHeader(exchange.records.requestHead?.headers, RETRY_COUNT_HEADER);
   return raw !== undefined && /^\d{1,6}$/.test(raw) ? Number(raw) : undefined;
 }

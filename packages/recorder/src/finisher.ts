@@ -3,7 +3,7 @@
  * the protocol adapters, so it is loaded when the first request has left, and never before it.
  */
 import type { Redactor } from '@orangebox/codec';
-import type { CallEndRecord, Json, ToolRecord } from '@orangebox/schema';
+import type { CallEndRecord, ToolRecord } from '@orangebox/schema';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
 import { type EndedSpan, type FinaliserHost, finaliseCall, type StoredCall } from './finaliser.ts';
@@ -18,6 +18,7 @@ import type { SegmentWriter } from './segment-writer.ts';
 import type { SessionCounts } from './session-counts.ts';
 import { SessionBook } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
+import { spanHead } from './span-head.ts';
 import { nowMs } from './timers.ts';
 import type { ShipperHost, ShipperStats } from './shipper.ts';
 import type { PayloadOnSpan } from './payload-on-span.ts';
@@ -267,18 +268,4 @@ class CallFinisher implements Finisher {
       report: (code, message) => this.#host.report(code, message),
     };
   }
-}
-
-/** What the payload twin takes over of a span. */
-const SPAN_HEAD: ReadonlySet<string> = new Set([
-  'name',
-  'kind',
-  'parentSpanId',
-  'startTimeUnixNano',
-  'endTimeUnixNano',
-]);
-
-/** An item that waits keeps no attributes: they may hold whole conversations. */
-function spanHead(span: Json | undefined): Json {
-  return Object.fromEntries(Object.entries(span ?? {}).filter(([name]) => SPAN_HEAD.has(name)));
 }

@@ -22,6 +22,7 @@ const BY_CODE: readonly (readonly [pattern: RegExp, code: number])[] = [
   [/^OBX_REF_(?:UNKNOWN|NOTHING_RECORDED)$/, EXIT.notFound],
   [/^OBX_REF_/, EXIT.usage],
   [/^OBX_STORE_(?:SINCE_REQUIRED|NOT_CONFIGURED|URL)$|^OBX_SOURCE_URL$|^OBX_CONFIG_INVALID$/, EXIT.usage],
+  [/^OBX_RECOVER_/, EXIT.unreadable],
   [/_NOT_FOUND$|^OBX_SNAPSHOT_(?:LOST|NOT_KEPT|NOT_ARRIVED)$/, EXIT.notFound],
   [/^OBX_(?:STORE|SOURCE)_UNREACHABLE$/, EXIT.network],
   [/^OBX_SOURCE_DENIED$/, EXIT.unreadable],

@@ -170,6 +170,17 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => copy(context, src, dst, options));
     });
 
+  add('recover', 'complete and ship what processes that have ended left behind')
+    .argument('[directory]', 'recordings (default: --dir, ORANGEBOX_DIR, or the nearest .orangebox upward)')
+    .option('--endpoint <url>', 'where payloads go (default: ORANGEBOX_ENDPOINT)')
+    .option('--retry-quarantined', 'send again what the endpoint refused for good')
+    .option('--timeout <time>', 'how long it may take (default: 60s)')
+    .option('--json', 'the summary as JSON')
+    .action(async (directory: string | undefined, options, command: Command) => {
+      const { recover } = await import('./commands/recover.ts');
+      await start(command, (context) => recover(context, directory, options));
+    });
+
   add('bucket', 'set up a bucket for recordings').addCommand(
     new Command('init')
       .description('make a bucket, with lifecycle, encryption and the policies of who writes and who reads')

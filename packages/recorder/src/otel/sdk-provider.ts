@@ -7,6 +7,7 @@ import {
   AlwaysOnSampler,
   BasicTracerProvider,
   ConsoleSpanExporter,
+  type ReadableSpan,
   type SpanExporter,
   SimpleSpanProcessor,
   type SpanProcessor,
@@ -88,10 +89,50 @@ export async function exportOnce(
   return answer;
 }
 
+/**
+ * Exports spans of one process in one request, under its resource, and tells how that went: spans that another process has
+ * left. The exporter retries for as long as its time limit allows.
+ */
+export async function exportBatch(
+  spans: readonly FinishedSpan[],
+  config: Pick<RecorderConfig, 'otel' | 'resource' | 'serviceName'>,
+  version: string,
+): Promise<{ accepted: boolean; reason?: string }> {
+  const exporter = (await otlpExporterFactory(config.otel.protocol))({});
+  const ended: ReadableSpan[] = [];
+  const gathering: SpanProcessor = {
+    onStart() {},
+    onEnd: (span) => void ended.push(span),
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  };
+  const ids = new GivenIds();
+  const tracer = tracerOf(providerWith(gathering, ids, config), version);
+  for (const span of spans) {
+    ids.next = span.trace;
+    recordSpan(tracer, span);
+  }
+  const answer = await new Promise<{ accepted: boolean; reason?: string }>((resolve) => {
+    exporter.export(ended, ({ code, error }) =>
+      resolve(
+        code === EXPORT_SUCCESS
+          ? { accepted: true }
+          : { accepted: false, reason: error?.message ?? 'the exporter failed' },
+      ),
+    );
+  });
+  await exporter.shutdown();
+  return answer;
+}
+
 /** `ExportResultCode.SUCCESS`. */
 const EXPORT_SUCCESS = 0;
 
-function providerWith(processor: SpanProcessor, ids: GivenIds, config: RecorderConfig): BasicTracerProvider {
+function providerWith(
+  processor: SpanProcessor,
+  ids: GivenIds,
+  config: Pick<RecorderConfig, 'resource' | 'serviceName'>,
+): BasicTracerProvider {
   return new BasicTracerProvider({
     idGenerator: ids,
     // Spans that the configured sampler dropped never come here (see sampling.ts).

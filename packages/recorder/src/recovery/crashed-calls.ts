@@ -1,0 +1,240 @@
+/** Calls whose process died before it could end them: their ends are made from what their exchanges have on record. */
+import {
+  addToExchange,
+  assembleExchanges,
+  buildMeasuredCall,
+  type CallFacts,
+  ConversationIndex,
+  type Described,
+  describeCall,
+  type ExchangeRecords,
+  isConversation,
+  newExchangeRecords,
+  type Redactor,
+} from '@orangebox/codec';
+import {
+  type AttemptsBasis,
+  type CallEndRecord,
+  type Chain,
+  type Fidelity,
+  type ProcessInfo,
+  type SessionRef,
+  snapshotKey,
+} from '@orangebox/schema';
+import { type Attempt, joins, waitForSuccessorMs, weaker } from '../attempts.ts';
+import { callError, callSummary } from '../call-summary.ts';
+import { decodeContent } from '../content-decoding.ts';
+import { joinedHeader } from '../joined-header.ts';
+import { callSpanFacts, type SpanContentOptions } from '../otel/span-content.ts';
+import { callSpanRecords } from '../otel/span-record.ts';
+import { redactJson } from '../redact-json.ts';
+import { sha256Hex } from '../sha256.ts';
+import { readRecords } from './record-reader.ts';
+import type { OpenExchange, SeriesScan } from './series-scan.ts';
+import type { Steps } from './slices.ts';
+
+/** What ends are made with. */
+export interface CrashedCallOptions {
+  process: ProcessInfo;
+  spanContent: SpanContentOptions;
+  redactor(): Redactor;
+}
+
+/** An exchange without its bodies, as the rules for attempts want it. */
+interface Light extends Attempt {
+  open: OpenExchange;
+  requestDigest: string;
+  endNano: bigint;
+  /** When its head came, or it ended; undefined while its client could not know that it failed. */
+  answeredNano: bigint | undefined;
+}
+
+interface Group {
+  attempts: Light[];
+  basis?: AttemptsBasis;
+}
+
+/** Gives the `callEnd` of each call that the scan found open, oldest first. */
+export function* endCrashedCalls(
+  scan: SeriesScan,
+  options: CrashedCallOptions,
+  onEnd: (record: CallEndRecord) => void,
+): Steps<void> {
+  const places = new Map<string, object>();
+  const groups: Group[] = [];
+  for (const open of scan.crashed()) {
+    const light = lightOf(open, places);
+    yield;
+    if (light) join(groups, light);
+  }
+  const sessions = new CrashedSessions(scan);
+  for (const group of groups) {
+    const exchanges = group.attempts.flatMap(({ open }) => exchangeAt(open) ?? []);
+    yield;
+    if (exchanges.length === group.attempts.length) onEnd(endOf(exchanges, group.basis, sessions, options));
+    yield;
+  }
+}
+
+/** Reads an exchange back; undefined when its start is damaged or gone. */
+function exchangeAt({ id, locations }: OpenExchange): ExchangeRecords | undefined {
+  let exchange: ExchangeRecords | undefined;
+  for (const record of readRecords(locations).records) {
+    if (!('exchangeId' in record) || record.exchangeId !== id) continue;
+    if (record.type === 'exchangeStart') exchange ??= newExchangeRecords(record);
+    else if (exchange) addToExchange(exchange, record);
+  }
+  return exchange;
+}
+
+function lightOf(open: OpenExchange, places: Map<string, object>): Light | undefined {
+  const records = exchangeAt(open);
+  if (!records) return undefined;
+  const { start, end, responseHead, requestHead } = records;
+  const startNano = BigInt(start.startUnixNano);
+  // The async place died with the process: what the program said of it stands in for it. Roots have traces of their own.
+  const { parentSpanId, traceId } = start.trace;
+  const place = JSON.stringify([start.scope, start.session, parentSpanId === undefined ? [] : [traceId, parentSpanId]]);
+  const known = places.get(place) ?? {};
+  places.set(place, known);
+  const answered = end?.offsetNano ?? responseHead?.offsetNano;
+  return {
+    open,
+    start: { method: start.method, context: { place: known } },
+    records: { start, ...(requestHead ? { requestHead } : {}), ...(responseHead ? { responseHead } : {}) },
+    wireEnd: end,
+    requestDigest: sha256Hex(Buffer.concat(records.requestChunks.map(({ bytes }) => bytes))),
+    endNano: startNano + BigInt(end?.offsetNano ?? responseHead?.offsetNano ?? 0),
+    answeredNano: answered === undefined ? undefined : startNano + BigInt(answered),
+  };
+}
+
+/** As one more attempt of the call that it continues, else as a call of its own. */
+function join(groups: Group[], next: Light): void {
+  for (const group of groups) {
+    const [first, last] = [group.attempts[0], group.attempts.at(-1)];
+    if (!first || !last) continue;
+    const nextNano = BigInt(next.records.start.startUnixNano);
+    if (last.answeredNano === undefined || nextNano < last.answeredNano) continue;
+    const waitMs = waitForSuccessorMs(last, Number(last.endNano / 1_000_000n));
+    if (nextNano - last.endNano > BigInt(waitMs) * 1_000_000n) continue;
+    const sameBody = (): boolean => [first, last].some(({ requestDigest }) => requestDigest === next.requestDigest);
+    const basis = joins(last, next, sameBody, first);
+    if (!basis) continue;
+    group.attempts.push(next);
+    group.basis = weaker(group.basis, basis);
+    return;
+  }
+  groups.push({ attempts: [next] });
+}
+
+function endOf(
+  exchanges: readonly ExchangeRecords[],
+  basis: AttemptsBasis | undefined,
+  sessions: CrashedSessions,
+  { process, spanContent, redactor }: CrashedCallOptions,
+): CallEndRecord {
+  const [first, last] = [exchanges[0], exchanges.at(-1)];
+  if (!first || !last) throw new Error('a call has exchanges');
+  const { kind, trace } = first.start;
+  const assembled = assembleExchanges(exchanges);
+  const views = kind === 'llm' ? viewsOf(assembled, last, redactor()) : undefined;
+  const { session, chain } = sessions.place(first, views);
+  const endOffset = BigInt(assembled.exchanges.at(-1)?.endOffsetNano ?? 0);
+  const error = callError(last, views);
+  // The attempts' ids died with the process; those that are made now are the same whoever makes them.
+  const attemptSpanIds =
+    exchanges.length > 1 ? exchanges.map((_, i) => sha256Hex(`${trace.spanId} attempt ${i}`).slice(0, 16)) : undefined;
+  const facts: CallFacts = {
+    kind,
+    exchangeIds: exchanges.map(({ start }) => start.exchangeId),
+    ...(basis ? { attemptsBasis: basis } : {}),
+    ...(attemptSpanIds ? { attemptSpanIds } : {}),
+    trace,
+    ...(session ? { session } : {}),
+    time: {
+      startUnixNano: first.start.startUnixNano,
+      endUnixNano: String(BigInt(last.start.startUnixNano) + endOffset),
+    },
+    ...(error ? { error } : {}),
+    fidelity: exchanges.some(hasNoBodies) ? NOT_STORED : { level: 'exact' },
+  };
+  const { snapshot, sizeBytes: bareBytes } = buildMeasuredCall(
+    { call: facts, exchanges, process, assembled },
+    sha256Hex,
+  );
+  const { fidelity } = snapshot;
+  const key = fidelity === NOT_STORED ? undefined : snapshotKey(snapshot);
+  const sizeBytes = bareBytes + (chain ? `,"chain":${JSON.stringify(chain)}`.length : 0);
+  const content = { snapshot, sizeBytes, ...(key === undefined ? {} : { key }), ...(views ? { views } : {}) };
+  const spanFacts = callSpanFacts({ ...content, nested: false, attemptSpanIds: attemptSpanIds ?? [] }, spanContent);
+  return {
+    type: 'callEnd',
+    ...facts,
+    fidelity,
+    ...(chain ? { chain } : {}),
+    digest: snapshot.digest,
+    ...(key === undefined ? {} : { key }),
+    sizeBytes,
+    summary: callSummary(assembled.exchanges, facts.time, views),
+    spans: callSpanRecords(spanFacts, trace, false),
+    spansBy: 'orangebox',
+  };
+}
+
+const NOT_STORED: Fidelity = { level: 'partial', reason: 'no_storage' };
+
+/** The request went out with a body and none of it is on record: the process kept no bodies. */
+function hasNoBodies({ requestHead, requestEnd, requestChunks }: ExchangeRecords): boolean {
+  const length = Number(joinedHeader(requestHead?.headers, 'content-length') ?? 0);
+  return requestEnd !== undefined && length > 0 && requestChunks.length === 0;
+}
+
+/** An answer in pieces may spell what none of them holds. */
+function viewsOf(
+  assembled: ReturnType<typeof assembleExchanges>,
+  last: ExchangeRecords,
+  redactor: Redactor,
+): Described | undefined {
+  return redactJson(describeCall(assembled, decodeContent), redactor, 'response.body').value;
+}
+
+/** Sessions of calls whose process died: the declared one, or the one whose conversation they continue. */
+class CrashedSessions {
+  readonly #scan: SeriesScan;
+  readonly #index = new ConversationIndex({ sha256: sha256Hex });
+
+  constructor(scan: SeriesScan) {
+    this.#scan = scan;
+  }
+
+  place({ start }: ExchangeRecords, views: Described | undefined): { session?: SessionRef; chain?: Chain } {
+    const declared = start.session;
+    if (!views || !isConversation(views.call)) return declared ? { session: this.#ref(declared, 'declared') } : {};
+    const where = { traceId: start.trace.traceId, target: `${start.url} ${views.call.requestModel ?? ''}` };
+    const found = this.#index.match(views.request, where);
+    const { before } = found;
+    const continued =
+      found.kind === 'continues'
+        ? found.call.session
+        : before === undefined
+          ? undefined
+          : this.#scan.sessionByChain.get(before);
+    // One that everybody who recovers this call gives it.
+    const id = declared?.id ?? continued ?? sha256Hex(`session of ${start.trace.spanId}`).slice(0, 32);
+    const basis = declared ? 'declared' : found.kind === 'ambiguous' ? 'ambiguous' : 'inferred';
+    const after = this.#index.after(views.request, views.response);
+    this.#index.add({ ...where, id: start.trace.spanId, session: id }, views.request, views.response);
+    const chain = { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+    return {
+      session: this.#ref({ ...declared, id }, basis),
+      ...(before === undefined && after === undefined ? {} : { chain }),
+    };
+  }
+
+  #ref({ id, userId }: { id: string; userId?: string }, basis: SessionRef['basis']): SessionRef {
+    const seq = this.#scan.callsOfSession.get(id) ?? 0;
+    this.#scan.callsOfSession.set(id, seq + 1);
+    return { id, seq, basis, ...(userId === undefined ? {} : { userId }) };
+  }
+}

@@ -1,0 +1,4 @@
+/** Public names of @orangebox/recorder/recovery: shipping what a process that ended has left. */
+export { createRecovery, type RecoverySettings } from './create-recovery.ts';
+export { recoverDirectory, type RecoveryReport } from './recover-directory.ts';
+export type { RecoveryCounts, RecoveryHost } from './recover-series.ts';

@@ -1,0 +1,121 @@
+/** One pass over a directory of recordings: every series whose process has ended. */
+import * as fs from 'node:fs';
+import { OrangeboxError } from '@orangebox/schema';
+import { prepareClaims, programClaimPath, readClaim, sweepClaims } from './claims.ts';
+import { readDone } from './done-marks.ts';
+import { hasWriter, isNear, SILENT_MS } from './liveness.ts';
+import { noCounts, type RecoveryCounts, type RecoveryHost, recoverSeries } from './recover-series.ts';
+import { scanFrames } from './record-reader.ts';
+import { findSeries, type Series } from './series-files.ts';
+import { inSlices } from './slices.ts';
+import { nowMs } from '../timers.ts';
+
+/** What a pass did. */
+export interface RecoveryReport extends RecoveryCounts {
+  /** Series that something was done or looked for in. */
+  series: number;
+  /** Series that somebody else was at. */
+  busy: number;
+}
+
+/**
+ * Recovers all series of processes that have ended.
+ * @throws OrangeboxError `OBX_RECOVER_UNREADABLE`, `OBX_RECOVER_NOT_WRITABLE`
+ */
+export async function recoverDirectory(
+  host: RecoveryHost,
+  onSeries: (counts: RecoveryCounts) => void = () => {},
+): Promise<RecoveryReport> {
+  const report: RecoveryReport = { series: 0, busy: 0, ...noCounts() };
+  const all = await seriesOf(host);
+  sweepClaims(host.dir, new Set(all.map(({ name }) => name)));
+  for (const series of all) {
+    if (host.signal?.aborted) break;
+    if (isLive(series, host.dir)) continue;
+    const left = readDone(host.dir, series);
+    if (left && isNothingToDo(left, host)) {
+      report.quarantined += left.quarantined;
+      report.left += left.payloads;
+      report.spansLeft += left.spans;
+      continue;
+    }
+    const counts = await recoverOne(series, host);
+    if (!counts) {
+      report.busy++;
+      continue;
+    }
+    report.series++;
+    for (const name of Object.keys(counts) as (keyof RecoveryCounts)[]) report[name] += counts[name];
+    onSeries(counts);
+  }
+  return report;
+}
+
+async function seriesOf(host: RecoveryHost): Promise<Series[]> {
+  try {
+    return await inSlices(findSeries(host.dir), host.pace);
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new OrangeboxError('OBX_RECOVER_UNREADABLE', `the recordings in ${host.dir} can't be read (${code})`, {
+      hint: 'recordings are private to the user who made them: run as that user',
+      cause: error,
+    });
+  }
+}
+
+async function recoverOne(series: Series, host: RecoveryHost): Promise<RecoveryCounts | undefined> {
+  try {
+    prepareClaims(host.dir);
+    const counts = await recoverSeries(series, host);
+    if (counts) fs.rmSync(programClaimPath(host.dir, series.name), { force: true });
+    return counts;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // Another recovery took the next number of the series.
+    if (code === 'EEXIST') return undefined;
+    throw new OrangeboxError('OBX_RECOVER_NOT_WRITABLE', `nothing can be written to ${host.dir}: ${message}`, {
+      hint: 'recovery adds a file to each series: run as the user who made the recordings, on a volume that is writable',
+      cause: error,
+    });
+  }
+}
+
+function isNothingToDo(left: NonNullable<ReturnType<typeof readDone>>, host: RecoveryHost): boolean {
+  if (host.retryQuarantined && host.payloads && left.quarantined > 0) return false;
+  return (left.payloads === 0 || !host.payloads) && (left.spans === 0 || !host.spans);
+}
+
+/** Whether the process of a series still runs, or may. */
+export function isLive(series: Series, dir: string): boolean {
+  const { host, pid, startUnixMs } = series.id;
+  if (isNear(host, namespaceOf(series))) return hasWriter(pid, startUnixMs);
+  const seen = [
+    ...series.files.map(({ modifiedMs }) => modifiedMs),
+    readClaim(programClaimPath(dir, series.name))?.modifiedMs ?? 0,
+  ];
+  return nowMs() - Math.max(...seen) < SILENT_MS;
+}
+
+/** The namespace that the newest file names, or the first where that one is torn. */
+function namespaceOf({ files }: Series): string | undefined {
+  for (const file of [files.at(-1), files[0]]) {
+    const found = file && firstNamespace(file);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function firstNamespace({ path, sizeBytes }: Series['files'][number]): string | undefined {
+  let found: string | undefined;
+  try {
+    // The first records alone.
+    const steps = scanFrames(path, 0, Math.min(sizeBytes, 64 * 1024), ({ record }) => {
+      if (record.type === 'segmentStart') found ??= record.pidNamespace;
+    });
+    while (found === undefined && steps.next().done !== true);
+    steps.return({} as never);
+  } catch {
+    // No segment: nothing is known of it.
+  }
+  return found;
+}

@@ -1,0 +1,22 @@
+/** Work in small steps, so that a program whose process it is done in never waits for it. */
+
+/** How long one stretch of work may be, and what comes between two. */
+export interface Pace {
+  sliceMs: number;
+  pause(): Promise<void>;
+}
+
+/** Work that can be interrupted at each `yield`. */
+export type Steps<T> = Generator<void, T, void>;
+
+/** Does the work to its end, pausing as the pace says. Rejects with what the work throws. */
+export async function inSlices<T>(work: Steps<T>, pace: Pace): Promise<T> {
+  let until = performance.now() + pace.sliceMs;
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    if (performance.now() < until) continue;
+    await pace.pause();
+    until = performance.now() + pace.sliceMs;
+  }
+}

@@ -1,0 +1,79 @@
+/** A payload that another process left, made ready for the shipper. */
+import {
+  addToExchange,
+  buildCallSnapshot,
+  buildToolSnapshot,
+  type ExchangeRecords,
+  newExchangeRecords,
+} from '@orangebox/codec';
+import type { CallEndRecord, ProcessInfo, Snapshot, ToolRecord } from '@orangebox/schema';
+import { sha256Hex } from '../sha256.ts';
+import type { ShipItem } from '../shipper.ts';
+import { spanHead } from '../span-head.ts';
+import { readRecords } from './record-reader.ts';
+import type { PendingPayload } from './series-scan.ts';
+
+/** What stands in for a process whose `segmentStart` is not on record any more; readers use the same. */
+export const UNKNOWN_PROCESS: ProcessInfo = {
+  pid: 0,
+  threadId: 0,
+  host: '',
+  node: '',
+  orangebox: '',
+  serviceName: 'unknown_service',
+};
+
+/** The item to ship; undefined when its record is gone. `processes` are all that the series said of its process. */
+export function shipItem(payload: PendingPayload, processes: readonly ProcessInfo[]): ShipItem | undefined {
+  const record = endAt(payload);
+  if (!record) return undefined;
+  const { key, digest, trace, sizeBytes, spans } = record;
+  if (key === undefined || key !== payload.key) return undefined;
+  return {
+    key,
+    digest,
+    traceId: trace.traceId,
+    spanId: trace.spanId,
+    spanJson: spanHead(spans[0]),
+    sizeBytes,
+    readSnapshotJson: () => snapshotJson(payload, processes),
+  };
+}
+
+/** @throws when the series does not hold it as it was recorded */
+function snapshotJson(payload: PendingPayload, processes: readonly ProcessInfo[]): Uint8Array {
+  const record = endAt(payload);
+  if (!record) throw new Error('the segment has no such call');
+  const build = builderOf(record, payload);
+  const candidates = [...(payload.process ? [payload.process] : []), ...processes, UNKNOWN_PROCESS];
+  for (const process of candidates) {
+    const snapshot = build(process);
+    if (snapshot.digest !== record.digest) continue;
+    const chain = record.type === 'callEnd' ? record.chain : undefined;
+    return Buffer.from(JSON.stringify(chain ? { ...snapshot, chain } : snapshot));
+  }
+  throw new Error('the segment has other bytes than were recorded');
+}
+
+function builderOf(record: CallEndRecord | ToolRecord, payload: PendingPayload): (process: ProcessInfo) => Snapshot {
+  if (record.type === 'tool') return (process) => buildToolSnapshot(record, process, sha256Hex);
+  const exchanges = exchangesOf(record, payload);
+  return (process) => buildCallSnapshot({ call: record, exchanges, process }, sha256Hex);
+}
+
+function exchangesOf(record: CallEndRecord, { exchanges: places }: PendingPayload): ExchangeRecords[] {
+  const found = new Map<number, ExchangeRecords>();
+  for (const part of readRecords(places).records) {
+    if (!('exchangeId' in part)) continue;
+    const known = found.get(part.exchangeId);
+    if (part.type !== 'exchangeStart') {
+      if (known) addToExchange(known, part);
+    } else if (!known) found.set(part.exchangeId, newExchangeRecords(part));
+  }
+  return record.exchangeIds.flatMap((id) => found.get(id) ?? []);
+}
+
+function endAt({ location }: PendingPayload): CallEndRecord | ToolRecord | undefined {
+  const [record] = readRecords([location]).records;
+  return record?.type === 'callEnd' || record?.type === 'tool' ? record : undefined;
+}
