@@ -29,6 +29,7 @@ function doubtful(): ExchangeTap {
         throw new Error(place, { cause: error });
       },
       openTaps: new Set(),
+      leaving() {},
       dropped: () => dropped++,
     },
     start,

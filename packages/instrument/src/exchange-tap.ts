@@ -13,6 +13,8 @@ export interface ExchangeHost {
   fault(place: string, error: unknown): void;
   /** Exchanges that have not ended. */
   readonly openTaps: Set<ExchangeTap>;
+  /** A request that is open is whole and about to leave: at once, or when its connection is made. */
+  leaving(when: Leaving): void;
   /** An ambiguous request turned out not to be an LLM call. */
   dropped(start: WireExchangeStart): void;
 }
@@ -22,6 +24,9 @@ export interface ExchangeHost {
  * is seen that it reaches the network at all (a test library may answer it).
  */
 export type Doubt = 'body' | 'wire';
+
+/** When a request leaves: with the program's next step, or once there is a connection, in a later phase of the event loop. */
+export type Leaving = 'now' | 'soon';
 
 type Held = (sink: WireExchange) => void;
 
@@ -83,22 +88,30 @@ export class ExchangeTap {
     this.#emit((sink) => sink.requestHead(headers, derived, peer));
   }
 
-  requestChunk(bytes: Uint8Array): void {
-    if (this.ended || bytes.byteLength === 0) return;
+  /** Bytes of the body. `leaving` says that the request is whole with them, and that none of them has left yet. */
+  requestChunk(bytes: Uint8Array, leaving?: Leaving): void {
+    const isLast = leaving !== undefined;
+    if (this.ended || (bytes.byteLength === 0 && !isLast)) return;
     const at = nanosSince(this.#since);
     if (this.#held === undefined) {
-      this.#emit((sink) => sink.requestChunk(bytes, at));
-      return;
+      this.#emit((sink) => sink.requestChunk(bytes, at, isLast));
+    } else {
+      const copy = Buffer.from(bytes);
+      this.#held.push((sink) => sink.requestChunk(copy, at, isLast));
+      if (this.#doubts.has('body')) this.#lookAt(copy, isLast);
     }
-    const copy = Buffer.from(bytes);
-    this.#held.push((sink) => sink.requestChunk(copy, at));
-    if (!this.#doubts.has('body')) return;
-    this.#first.push(copy);
-    this.#firstBytes += copy.byteLength;
-    if (this.#firstBytes < Math.min(this.#nextLookBytes, CONFIRM_BODY_MAX_BYTES)) return;
-    this.#nextLookBytes = 2 * this.#firstBytes;
-    if (this.#firstBytes < CONFIRM_BODY_MAX_BYTES) this.#look();
-    else this.#decideBody();
+    if (isLast && !this.ended && this.#held === undefined) this.#host.leaving(leaving);
+  }
+
+  /** Looks at the first bytes, of which these are the next. */
+  #lookAt(bytes: Buffer, isLast: boolean): void {
+    this.#first.push(bytes);
+    this.#firstBytes += bytes.byteLength;
+    if (isLast || this.#firstBytes >= CONFIRM_BODY_MAX_BYTES) this.#decideBody();
+    else if (this.#firstBytes >= this.#nextLookBytes) {
+      this.#nextLookBytes = 2 * this.#firstBytes;
+      this.#look();
+    }
   }
 
   /** Whether this doubt still stands. */
@@ -119,6 +132,8 @@ export class ExchangeTap {
     this.#decideBody();
     const at = nanosSince(this.#since);
     this.#emit((sink) => sink.requestEnd(at, trailers));
+    // Of a body in chunks the end may not be out yet.
+    if (!this.ended && this.#held === undefined) this.#host.leaving('now');
   }
 
   informational(status: number, headers: HeaderList): void {

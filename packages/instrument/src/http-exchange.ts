@@ -3,18 +3,26 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WireExchangeStart } from '@orangebox/recorder';
 import { framesNow } from './abort-origin.ts';
+import { bodyBytes, NO_BYTES } from './body-bytes.ts';
 import { type Instant, instant } from './clock.ts';
-import { type Doubt, ExchangeTap } from './exchange-tap.ts';
+import { type Doubt, ExchangeTap, type Leaving } from './exchange-tap.ts';
 import { headerPairs, headerValue, parseHeaderText } from './header-text.ts';
 import { isConnectError } from './http-errors.ts';
 import { HttpResponse } from './http-response.ts';
-import { tapMethod } from './method-tap.ts';
+import { type MethodNotes, tapInternalMethod, tapMethod } from './method-tap.ts';
 import type { TapHost } from './tap-host.ts';
 
 /** Private members of Node's request that are read: the head as sent, and the trailers' text. */
 interface Internals {
   _header?: string | null;
   _trailer?: string;
+}
+
+/** What the program gave to `write` or `end`, until it is noted. */
+interface Given {
+  chunk: unknown;
+  encoding: unknown;
+  isEnd: boolean;
 }
 
 /** Classes of libraries that answer requests in the process; whether one reaches the network shows with the answer. */
@@ -30,21 +38,33 @@ export class HttpExchange {
   #response: HttpResponse | undefined;
   /** The head was looked at; without a tap it was not of interest. */
   #decided = false;
+  #given: Given | undefined;
+  /** By the head; undefined where the body goes out in chunks. */
+  #length: number | undefined;
+  #givenBytes = 0;
+  #isWhole = false;
 
   constructor(host: TapHost, request: ClientRequest, start: WireExchangeStart) {
     this.#host = host;
     this.#request = request;
     this.#start = start;
-    let live = true;
-    const before = (): void => {
-      live = !request.destroyed && !request.writableEnded;
-    };
-    const after = (_result: unknown, args: unknown[]): void => {
-      if (live) this.#guard(() => this.#wrote(args[0], args[1]));
-    };
-    tapMethod(request, 'write', { before, after });
-    tapMethod(request, 'end', { before, after });
-    tapMethod(request, 'flushHeaders', { after: () => this.#guard(() => this.#noteHead()) });
+    // Noted when the request passes it on, with the head, to a socket that may have sent it when the method returns.
+    const notes = (isEnd: boolean): MethodNotes => ({
+      before: ([chunk, encoding]) => {
+        const isLive = !request.destroyed && !request.writableEnded;
+        this.#given = isLive ? { chunk, encoding, isEnd } : undefined;
+      },
+      after: () => this.#guard(() => this.#noteGiven()),
+    });
+    tapMethod(request, 'write', notes(false));
+    tapMethod(request, 'end', notes(true));
+    tapMethod(request, 'flushHeaders', {
+      before: () => {
+        this.#given = undefined;
+      },
+      after: () => this.#guard(() => this.#noteHead()),
+    });
+    tapInternalMethod(request, '_send', { before: () => this.#guard(() => this.#noteGiven()) });
     tapMethod(request, 'destroy', { before: (args) => this.#guard(() => this.#destroying(args[0])) });
     tapMethod(request, 'emit', {
       before: (args) => this.#guard(() => this.#event(args)),
@@ -62,6 +82,8 @@ export class HttpExchange {
     if (typeof text !== 'string' || text === '') return undefined;
     this.#decided = true;
     const headers = parseHeaderText(text);
+    const length = headerValue(headers, 'content-length');
+    if (length !== undefined) this.#length = Number(length);
     const { method, url } = this.#start;
     const verdict = this.#host.recognise(
       method,
@@ -86,15 +108,21 @@ export class HttpExchange {
     return tap;
   }
 
-  #wrote(chunk: unknown, encoding: unknown): void {
-    const tap = this.#noteHead();
+  #noteGiven(): void {
+    const given = this.#given;
+    this.#given = undefined;
+    const tap = given && this.#noteHead();
     if (!tap) return;
-    if (typeof chunk === 'string') {
-      const known = typeof encoding === 'string' && Buffer.isEncoding(encoding);
-      tap.requestChunk(Buffer.from(chunk, known ? encoding : 'utf8'));
-    } else if (ArrayBuffer.isView(chunk)) {
-      tap.requestChunk(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    }
+    const bytes = bodyBytes(given.chunk, given.encoding) ?? NO_BYTES;
+    this.#givenBytes += bytes.length;
+    const isWhole = given.isEnd || (this.#length !== undefined && this.#givenBytes >= this.#length);
+    const isNews = isWhole && !this.#isWhole;
+    this.#isWhole ||= isWhole;
+    tap.requestChunk(bytes, isNews ? this.#leaving() : undefined);
+  }
+
+  #leaving(): Leaving {
+    return this.#request.reusedSocket || this.#isConnected() ? 'now' : 'soon';
   }
 
   #destroying(reason: unknown): void {

@@ -26,9 +26,9 @@ export class LateExchange implements WireExchange {
     this.#tell((to) => to.requestHead(headers, derivedHeaders, peer));
   }
 
-  requestChunk(bytes: Uint8Array, atNano: number): void {
+  requestChunk(bytes: Uint8Array, atNano: number, isLast?: boolean): void {
     const own = this.#own(bytes);
-    this.#tell((to) => to.requestChunk(own, atNano));
+    this.#tell((to) => to.requestChunk(own, atNano, isLast));
   }
 
   requestEnd(atNano: number, trailers?: HeaderList): void {

@@ -5,10 +5,10 @@ ownFile();
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
-/** What to do around a call; neither may throw, `before` may replace arguments in place. */
+/** What to do around a call; neither may throw, `before` may replace arguments in place. What is taken out is not called any more. */
 export interface MethodNotes {
-  before?: (args: unknown[]) => void;
-  after?: (result: unknown, args: unknown[]) => void;
+  before?: ((args: unknown[]) => void) | undefined;
+  after?: ((result: unknown, args: unknown[]) => void) | undefined;
 }
 
 /**
@@ -34,12 +34,11 @@ export function tapInternalMethod(
 ): { method: Method; original: Method } | undefined {
   const original: unknown = (target as { [name: string]: unknown })[name];
   if (typeof original !== 'function') return undefined;
-  const { before, after } = notes;
   const method = original as Method;
   const tapped = function (this: unknown, ...args: unknown[]): unknown {
-    before?.(args);
+    notes.before?.(args);
     const result = Reflect.apply(method, this, args);
-    after?.(result, args);
+    notes.after?.(result, args);
     return result;
   };
   Object.defineProperty(target, name, {

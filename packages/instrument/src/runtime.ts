@@ -3,7 +3,7 @@ import { recogniseRequest } from '@orangebox/codec';
 import type { WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from '@orangebox/recorder';
 import type { InstrumentConfig } from './config.ts';
 import { type ExitHooks, installExitHooks } from './exit-hooks.ts';
-import type { ExchangeTap } from './exchange-tap.ts';
+import type { ExchangeTap, Leaving } from './exchange-tap.ts';
 import { LateExchange } from './late-exchange.ts';
 import type { FaultCounts, Faults } from './faults.ts';
 import { HostCounts } from './host-counts.ts';
@@ -12,6 +12,7 @@ import type { TapHost, Verdict } from './tap-host.ts';
 
 /** As it was at the start: a program under test may put a clock of its own in its place. */
 const { setImmediate } = globalThis;
+const { nextTick } = process;
 
 /** Key of the runtime on `globalThis`; the number changes when its members do. */
 export const RUNTIME: unique symbol = Symbol.for('orangebox.runtime.1');
@@ -136,12 +137,20 @@ export class RuntimeHost implements TapHost, Runtime {
     }
   }
 
+  /** One of the first requests is about to leave: what is held of it must be on record first. */
+  leaving(when: Leaving): void {
+    if (this.#late.length === 0) return;
+    // The connection is on its way: it is made while the recorder loads.
+    if (when === 'soon') nextTick(() => this.#useLateSink());
+    else this.#useSink();
+  }
+
   /**
    * The first exchanges of a process: the recorder is loaded at the end of this turn of the event loop, when the
-   * connection is on its way, so that loading it holds no request back.
+   * connection is on its way, so that loading it holds no request back; sooner only where the request leaves sooner.
    */
   #openLate(start: WireExchangeStart): WireExchange {
-    if (this.#late.length === 0) setImmediate(() => this.#useSink());
+    if (this.#late.length === 0) setImmediate(() => this.#useLateSink());
     this.#useExitHooks();
     const exchange = new LateExchange(start);
     this.#late.push(exchange);

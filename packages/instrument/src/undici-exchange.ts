@@ -1,11 +1,13 @@
 /** One request instance of undici, its methods noted. Undici 8 renamed them; whichever the instance has are tapped. */
 import type { WireExchangeStart } from '@orangebox/recorder';
 import { framesNow } from './abort-origin.ts';
+import { bodyBytes, NO_BYTES } from './body-bytes.ts';
 import { type Doubt, ExchangeTap } from './exchange-tap.ts';
 import { headerPairs, parseHeaderText } from './header-text.ts';
-import { type MethodNotes, tapInternalMethod, tapMethod } from './method-tap.ts';
+import { type MethodNotes, tapInternalMethod } from './method-tap.ts';
 import type { TapHost } from './tap-host.ts';
 import { addFraming, knownBodyLength, type UndiciBody } from './undici-framing.ts';
+import { type SendNotes, type SendSocket, watchSend } from './undici-send.ts';
 
 /** Members of undici's request object that are read. */
 export interface UndiciRequest extends UndiciBody {
@@ -16,7 +18,7 @@ export interface UndiciRequest extends UndiciBody {
   contentType?: unknown;
 }
 
-interface ClientSocket {
+interface ClientSocket extends SendSocket {
   remoteAddress?: string;
   remotePort?: number;
 }
@@ -35,6 +37,9 @@ export class UndiciExchange {
   #length: number | undefined;
   #peer: { address: string; port: number } | undefined;
   #headNoted = false;
+  /** Body bytes that were noted before the socket had them; the client tells of them afterwards. */
+  #notedEarly: unknown;
+  #stopWatching: (() => void) | undefined;
 
   constructor(host: TapHost, request: UndiciRequest, start: WireExchangeStart, doubts: Doubt[]) {
     this.#host = host;
@@ -77,26 +82,37 @@ export class UndiciExchange {
     this.#tap.connected = true;
     this.#headerText = text;
     this.#length = knownBodyLength(this.#request);
-    if (isForm(this.#request.body)) {
-      if (socket) this.#watchFraming(socket, text);
-    }
     const { remoteAddress, remotePort } = socket ?? {};
     if (remoteAddress !== undefined && remotePort !== undefined) {
       this.#peer = { address: remoteAddress, port: remotePort };
     }
+    this.#beforeSend(socket, text);
   }
 
-  /** Only undici knows how long a form is once serialised: the framing is read off the first write after the head. */
-  #watchFraming(socket: ClientSocket, text: string): void {
-    if (Object.hasOwn(socket, 'write')) return;
-    tapMethod(socket, 'write', {
-      before: ([data]) => {
-        if (typeof data !== 'string' || !data.startsWith(text)) return;
-        delete (socket as { write?: unknown }).write;
-        const length = /^content-length: (\d+)/i.exec(data.slice(text.length))?.[1];
-        this.#length = length === undefined ? undefined : Number(length);
+  /** What leaves is noted before it does: the server may have it before the client's next line runs. */
+  #beforeSend(socket: ClientSocket | undefined, text: string): void {
+    this.#stopWatching?.();
+    const { body } = this.#request;
+    const bytes = body === null || body === undefined ? NO_BYTES : ArrayBuffer.isView(body) && bodyBytes(body);
+    if (bytes) this.#leaves(body, bytes, true);
+    // The bytes of HTTP/2 go another way.
+    else if (socket && text.includes(' HTTP/1.1\r\n')) this.#stopWatching = watchSend(socket, text, this.#sendNotes());
+  }
+
+  #sendNotes(): SendNotes {
+    return {
+      // Only undici knows how long a form is once serialised.
+      head: (bodyBytes) => {
+        this.#length = bodyBytes;
       },
-    });
+      body: (part, bytes, isLast) => this.#try(() => this.#leaves(part, bytes, isLast)),
+    };
+  }
+
+  #leaves(part: unknown, bytes: Uint8Array, isLast: boolean): void {
+    this.#noteHead(bytes.length > 0);
+    this.#notedEarly = part;
+    this.#tap.requestChunk(bytes, isLast ? 'now' : undefined);
   }
 
   /** The tap does not work for this request. */
@@ -110,6 +126,7 @@ export class UndiciExchange {
       this.#tap.end({ ending: 'reset', stage: this.#tap.stage });
       this.#tap = new ExchangeTap(this.#host, this.#start, this.#doubts);
       this.#headNoted = false;
+      this.#notedEarly = undefined;
     }
     const tap = this.#tap;
     tap.connected = true;
@@ -134,14 +151,16 @@ export class UndiciExchange {
   }
 
   #bodySent(chunk: unknown): void {
+    const isNoted = this.#notedEarly === chunk;
+    this.#notedEarly = undefined;
+    const bytes = isNoted ? undefined : bodyBytes(chunk);
+    if (!bytes) return;
     this.#noteHead(true);
-    if (typeof chunk === 'string') this.#tap.requestChunk(Buffer.from(chunk));
-    else if (ArrayBuffer.isView(chunk)) {
-      this.#tap.requestChunk(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    }
+    this.#tap.requestChunk(bytes);
   }
 
   #sent(): void {
+    this.#stopWatching?.();
     this.#noteHead(false);
     this.#tap.requestEnd();
   }
@@ -169,11 +188,14 @@ export class UndiciExchange {
   }
 
   #completed(rawTrailers: unknown): void {
+    // A server may answer in full before it has the request.
+    this.#stopWatching?.();
     const trailers = headerPairs(rawTrailers);
     this.#tap.end({ ending: 'complete', stage: 'done', ...(trailers.length > 0 ? { trailers } : {}) });
   }
 
   #failed(error: unknown): void {
+    this.#stopWatching?.();
     if (!this.#headNoted && !this.#tap.ended) this.#noteUnsent();
     this.#tap.fail(error);
   }
@@ -187,9 +209,8 @@ export class UndiciExchange {
     }
     this.#tap.requestHead(headers, headers.length > 0 ? headers.map((_, index) => index) : []);
     const { body } = this.#request;
-    if (ArrayBuffer.isView(body)) {
-      this.#tap.requestChunk(new Uint8Array(body.buffer, body.byteOffset, body.byteLength));
-    }
+    const bytes = ArrayBuffer.isView(body) && bodyBytes(body);
+    if (bytes) this.#tap.requestChunk(bytes);
   }
 
   #upgraded(args: unknown[]): void {
@@ -205,6 +226,10 @@ export class UndiciExchange {
 
   #guard(note: () => void): void {
     this.called = true;
+    this.#try(note);
+  }
+
+  #try(note: () => void): void {
     try {
       note();
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Turns one exchange's wire events into records, in the turn they come. The request is written when it has gone out whole,
- * in that very turn; what comes back, at the end of the turn.
+ * Turns one exchange's wire events into records, in the turn they come. The request is written before the last of it goes
+ * out, or at its end where the tap could not tell before; what comes back, at the end of the turn.
  */
 import {
   addToExchange,
@@ -80,6 +80,8 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   /** A body was left out because secrets could not be replaced within it. */
   isWithheld = false;
   isRequestKnown = false;
+  /** The whole request was written down before it left. */
+  #isRequestWritten = false;
   isSealed = false;
 
   constructor(host: ExchangeHost, id: number, start: WireExchangeStart, trace: TraceRef) {
@@ -128,9 +130,13 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     });
   }
 
-  requestChunk(bytes: Uint8Array, atNano: number): void {
+  requestChunk(bytes: Uint8Array, atNano: number, isLast = false): void {
     this.#guard('request_chunk', () => {
-      this.#chunks(this.#request.push(bytes, atNano, 0), false);
+      if (bytes.length > 0) this.#chunks(this.#request.push(bytes, atNano, 0), false);
+      if (!isLast || this.#isRequestWritten) return;
+      this.#isRequestWritten = true;
+      this.#chunks(this.#finishRequest(), false);
+      if (this.#host.writesAtOnce) this.#host.sink.flush();
     });
   }
 
@@ -141,7 +147,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       const clean = trailers && this.#otherHeaders(trailers, 'request');
       this.#add(
         { type: 'requestEnd', exchangeId: this.id, offsetNano: nano(atNano), ...(clean ? { trailers: clean } : {}) },
-        true,
+        !this.#isRequestWritten,
       );
       this.#requestKnown();
     });
