@@ -1,5 +1,5 @@
 /** Credentials in header values. */
-import { isCredentialHeader } from './names.ts';
+import { isCredentialHeader, looksLikeSecret } from './names.ts';
 import { isMasked, type TokenBook } from './tokens.ts';
 import { valueToken } from './values.ts';
 
@@ -7,8 +7,8 @@ import { valueToken } from './values.ts';
 export interface RedactedHeader {
   value: string;
   tokens: string[];
-  /** The credential itself, where it may be met again in bodies. */
-  credential?: string;
+  /** The credentials themselves, where they may be met again in bodies. */
+  credentials?: string[];
 }
 
 const SIGNED_PER_REQUEST = /^(?:AWS4-HMAC-SHA256|Digest|Hawk|SharedKey(?:Lite)?|Negotiate|NTLM) /i;
@@ -22,13 +22,17 @@ export function redactHeader(name: string, value: string, tokens: TokenBook): Re
   const { scheme, token } = valueToken(tokens, plain, value);
   if (token === undefined) return undefined;
   const redacted: RedactedHeader = { value: scheme + token, tokens: [token] };
-  if (!SIGNED_PER_REQUEST.test(scheme)) redacted.credential = value.slice(scheme.length);
+  if (!SIGNED_PER_REQUEST.test(scheme)) redacted.credentials = [value.slice(scheme.length)];
   return redacted;
 }
 
-/** Each cookie's value, names kept. */
+/**
+ * Each cookie's value, names kept. Those that look like a token may be met again; what an answer sets is new with each
+ * answer of some providers, and would push out what is sent.
+ */
 function redactCookies(value: string, tokens: TokenBook): RedactedHeader | undefined {
   const used: string[] = [];
+  const credentials: string[] = [];
   const cookies = value.split(';').map((part) => {
     const equals = part.indexOf('=');
     const start = equals === -1 ? part.length - part.trimStart().length : equals + 1;
@@ -36,9 +40,11 @@ function redactCookies(value: string, tokens: TokenBook): RedactedHeader | undef
     if (secret === '' || isMasked(secret)) return part;
     const token = tokens.token('cookie', secret);
     used.push(token);
+    const bare = secret.trim();
+    if (looksLikeSecret(bare)) credentials.push(bare);
     return part.slice(0, start) + token;
   });
-  return used.length === 0 ? undefined : { value: cookies.join(';'), tokens: used };
+  return used.length === 0 ? undefined : { value: cookies.join(';'), tokens: used, credentials };
 }
 
 /** The cookie's value; its name and attributes are kept. */

@@ -83,7 +83,7 @@ class SecretRedactor implements Redactor {
       }
       changed = true;
       for (const token of redacted.tokens) counter.add(`header:${name.toLowerCase()}`, token);
-      if (redacted.credential !== undefined) this.#secrets.learn(name.toLowerCase(), redacted.credential);
+      for (const value of redacted.credentials ?? []) this.#secrets.learn(name.toLowerCase(), value);
       return [name, redacted.value];
     });
     // One search over all values tells in most cases that there is nothing.
