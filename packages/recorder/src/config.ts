@@ -35,6 +35,8 @@ export interface RecorderConfig {
   maxBodyBytes: number;
   memoryBytes: number;
   dirBytes: number;
+  /** Recordings older than this are removed; absent: no bound by age. */
+  maxAgeMs?: number;
   /** The user's patterns, with flag `g`. */
   redactPatterns: RegExp[];
   fsync: 'off' | 'call';
@@ -83,6 +85,7 @@ export type ConfigWarning = (variable: string, message: string) => void;
 type Env = Record<string, string | undefined>;
 
 const MIB = 1024 * 1024;
+const DAY_MS = 24 * 3600_000;
 
 /** Reads the configuration. Never throws; `warn` is called once per bad value. */
 export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string = process.cwd): RecorderConfig {
@@ -141,6 +144,7 @@ export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string
         : 'local';
   const mode: Mode = level === 'metadata' ? 'metadata' : bodyMode;
   const resource = parsePairs(valueOf(env, 'OTEL_RESOURCE_ATTRIBUTES') ?? '');
+  const days = number('ORANGEBOX_DIR_DAYS', 30, parseWhole, 'a whole number of days');
   return {
     level,
     mode,
@@ -154,6 +158,7 @@ export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string
     maxBodyBytes: bytes('ORANGEBOX_MAX_BODY_BYTES', 64 * MIB),
     memoryBytes: bytes('ORANGEBOX_MEMORY_BYTES', 64 * MIB),
     dirBytes: bytes('ORANGEBOX_DIR_BYTES', 1024 * MIB),
+    ...(days === 0 ? {} : { maxAgeMs: days * DAY_MS }),
     redactPatterns: readPatterns(env, warn),
     fsync: oneOf('ORANGEBOX_FSYNC', ['off', 'call'], 'off'),
     captureContent: isCaptureOn(valueOf(env, 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')),
