@@ -273,6 +273,15 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => archive(context, options));
     });
 
+  add('level', 'show or set what running programs record: full, metadata, errors or off')
+    .argument('[level]', 'the level for calls that begin from now on')
+    .option('--clear', "take it back: each program's own ORANGEBOX_LEVEL decides again")
+    .option('--json', 'as JSON')
+    .action(async (word: string | undefined, options, command: Command) => {
+      const { level } = await import('./commands/level.ts');
+      await start(command, (context) => level(context, word, options));
+    });
+
   add('path', 'print the absolute path of orangebox/register').action(async (_options, command: Command) => {
     const { path } = await import('./commands/path.ts');
     await start(command, path);
@@ -284,6 +293,21 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     .action(async (words: string[], _options, command: Command) => {
       const { run } = await import('./commands/run.ts');
       await start(command, (context) => run(context, words));
+    });
+
+  add('audit', 'run a command with planted marks and report whatever of Orangebox is where it should not be')
+    .argument('<command...>', 'the command and its arguments: orangebox audit -- node app.js')
+    .option(
+      '--live',
+      "the program keeps its own provider and key (default: a local one answers the OpenAI SDK's calls)",
+    )
+    .option('--allow-failure', "the command's own failure is no finding")
+    .option('--keep', 'leave the recordings and everything else of the audit')
+    .option('--json', "as JSON; the command's own output then goes to standard error")
+    .passThroughOptions()
+    .action(async (words: string[], options, command: Command) => {
+      const { audit } = await import('./commands/audit.ts');
+      await start(command, (context) => audit(context, words, options));
     });
 
   return program;

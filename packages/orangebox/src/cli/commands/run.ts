@@ -50,7 +50,7 @@ export async function run(context: CommandContext, command: readonly string[]): 
     }
     return code ?? 1;
   } catch (error) {
-    return cannotRun(context, program, error);
+    return cannotRun(context, program, error, 'orangebox run -- node app.js');
   } finally {
     report.remove();
   }
@@ -64,7 +64,8 @@ export function nodeOptions(existing: string | undefined, path: string): string 
   return existing.includes(added) ? existing : `${existing} ${added}`;
 }
 
-function passSignals(send: (signal: NodeJS.Signals) => void, onTerminal: boolean): () => void {
+/** Hands signals on to a child; the result stops it. */
+export function passSignals(send: (signal: NodeJS.Signals) => void, onTerminal: boolean): () => void {
   const undo: (() => void)[] = [];
   for (const signal of [...FORWARDED, ...FROM_KEYBOARD]) {
     const passes = !onTerminal || !FROM_KEYBOARD.includes(signal);
@@ -98,12 +99,19 @@ function dieOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
-/** As a shell does: 127 when the command is not there, 126 when it may not be run. */
-function cannotRun(context: CommandContext, program: string, error: unknown): number {
+/** Whether a command could not be started for a reason that is the command's own. */
+export function isNotRunnable(error: unknown): boolean {
   const code = errnoOf(error);
-  if (code !== 'ENOENT' && code !== 'EACCES') throw error;
+  const isSpawn = error instanceof Error && 'syscall' in error && String(error.syscall).startsWith('spawn');
+  return isSpawn && (code === 'ENOENT' || code === 'EACCES');
+}
+
+/** As a shell does: 127 when the command is not there, 126 when it may not be run. */
+export function cannotRun(context: CommandContext, program: string, error: unknown, hint: string): number {
+  if (!isNotRunnable(error)) throw error;
+  const code = errnoOf(error);
   const why = code === 'ENOENT' ? 'is not there' : 'may not be run';
   context.terminal.note(`${context.terminal.errorColors.red('orangebox:')} ${escapeLine(program)} ${why}`);
-  context.terminal.note(`  ${context.terminal.errorColors.dim('hint:')} orangebox run -- node app.js`);
+  context.terminal.note(`  ${context.terminal.errorColors.dim('hint:')} ${hint}`);
   return code === 'ENOENT' ? 127 : 126;
 }
