@@ -1,5 +1,5 @@
 /** The public API: what the wire cannot show. Without the preload each function just calls `fn`. */
-import type { JsonObject } from '@orangebox/schema';
+import { type JsonObject, type Level, LEVELS } from '@orangebox/schema';
 import { unixNano } from './clock.ts';
 import { randomSpanId, randomTraceId } from './ids.ts';
 import { activeOtelContext, spanContextOf } from './otel-context.ts';
@@ -45,6 +45,20 @@ export function suppress<T>(fn: () => T): T {
   mustBeFunction(fn, 'suppress(fn)');
   const runtime = currentRuntime();
   return runtime ? runtime.suppress(fn) : fn();
+}
+
+/**
+ * Sets the level for the calls of this thread that begin from now on; open ones go on as they began. Without the preload, or
+ * where it was started with `ORANGEBOX_LEVEL=off`, nothing is there to be set.
+ */
+export function setLevel(level: Level): void {
+  if (!LEVELS.includes(level)) throw new TypeError(`setLevel(level): level is not one of ${LEVELS.join(', ')}`);
+  currentRuntime()?.setLevel(level);
+}
+
+/** The level for a call that begins now; `off` where nothing records. */
+export function level(): Level {
+  return currentRuntime()?.level() ?? 'off';
 }
 
 /** Said by name, and the same with and without the preload. */

@@ -1,6 +1,6 @@
 /** Public names of @orangebox/instrument. */
-export { agent, session, type SessionOptions, step, suppress, tool } from './api.ts';
-export { type InstrumentConfig, type Level, readInstrumentConfig } from './config.ts';
+export { agent, level, session, type SessionOptions, setLevel, step, suppress, tool } from './api.ts';
+export { type InstrumentConfig, readInstrumentConfig } from './config.ts';
 export { createFaults, type FaultCounts, type Faults } from './faults.ts';
 export { type InstallOptions, installInstrumentation } from './install.ts';
 export type { RunReport } from './run-report.ts';

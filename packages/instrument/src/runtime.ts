@@ -1,6 +1,7 @@
 /** The one runtime of a thread: taps, sink, scopes, exit. Found by everything else through a global symbol. */
 import { recogniseRequest } from '@orangebox/codec';
 import type { WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from '@orangebox/recorder';
+import type { Level } from '@orangebox/schema';
 import type { InstrumentConfig } from './config.ts';
 import { type ExitHooks, installExitHooks } from './exit-hooks.ts';
 import type { ExchangeTap, Leaving } from './exchange-tap.ts';
@@ -23,6 +24,10 @@ export interface Runtime {
   suppress<T>(fn: () => T): T;
   /** Hands a tool's run to the recorder. */
   tool(run: WrappedToolRun): void;
+  /** Sets the level for what begins from now on. */
+  setLevel(level: Level): void;
+  /** The level for what begins now; `off` where nothing can be recorded. */
+  level(): Level;
   /** Span ids of the trace that a tool run starting here belongs to, if the recorder knows. */
   traceHere(): { traceId: string; spanId?: string } | undefined;
   /** Number of requests recorded so far. */
@@ -163,6 +168,24 @@ export class RuntimeHost implements TapHost, Runtime {
       this.#useSink()?.tool(run);
     } catch (error) {
       this.fault('recording a tool run', error);
+    }
+  }
+
+  setLevel(level: Level): void {
+    try {
+      this.#useSink()?.setLevel?.(level);
+    } catch (error) {
+      this.fault('setting the level', error);
+    }
+  }
+
+  level(): Level {
+    try {
+      const sink = this.#useSink();
+      return sink ? (sink.level?.() ?? this.#config.level) : 'off';
+    } catch (error) {
+      this.fault('asking for the level', error);
+      return 'off';
     }
   }
 

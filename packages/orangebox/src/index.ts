@@ -1,2 +1,3 @@
 /** The public API of Orangebox, see `docs/api.md`. Nothing here is needed to record LLM calls. */
-export { agent, session, type SessionOptions, step, suppress, tool } from '@orangebox/instrument';
+export { agent, level, session, type SessionOptions, setLevel, step, suppress, tool } from '@orangebox/instrument';
+export type { Level } from '@orangebox/schema';

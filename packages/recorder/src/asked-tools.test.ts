@@ -6,7 +6,7 @@ const sessionOf = (id: string): SessionRef => ({ id, seq: 0, basis: 'declared' }
 
 function asking(session: SessionRef): AskingCall {
   const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true };
-  return { trace, session, scope: [], endUnixNano: 0n };
+  return { trace, session, scope: [], model: undefined, endUnixNano: 0n };
 }
 
 function writesFile(id: string, chars: number): ToolCall {

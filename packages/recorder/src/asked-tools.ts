@@ -7,6 +7,8 @@ export interface AskingCall {
   trace: TraceRef;
   session: SessionRef | undefined;
   scope: ScopeFrame[];
+  /** That its request named. */
+  model: string | undefined;
   /** End of its answer. */
   endUnixNano: bigint;
 }

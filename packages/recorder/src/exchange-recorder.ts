@@ -23,21 +23,25 @@ import type { RecorderConfig } from './config.ts';
 import { bodyCodings } from './content-decoding.ts';
 import { errorInfo } from './error-info.ts';
 import { exchangeStartRecord } from './exchange-start.ts';
+import type { Journal, JournalEntry } from './journal.ts';
 import type { MemoryBudget, MemoryHolder } from './memory-budget.ts';
+import { readExchanges } from './read-exchanges.ts';
 import type { RecordOwner, RecordSink } from './record-sink.ts';
 import { addLocation, type RecordLocation } from './record-location.ts';
+import type { ExchangePlan } from './recording-plan.ts';
+import type { SnapshotSource } from './stored-snapshot.ts';
 import type { WireEnd, WireExchange, WireExchangeStart } from './wire-events.ts';
 
 /** What an exchange works with. */
 export interface ExchangeHost {
   config: RecorderConfig;
+  /** The segment. */
   sink: RecordSink;
+  /** Where exchanges stand that are not decided. */
+  journal: Journal;
+  source: SnapshotSource;
   budget: MemoryBudget;
   redactor(): Redactor;
-  /** Records are written as they come (false: kept until the call is known to have failed). */
-  writesAtOnce: boolean;
-  /** Chunk records go to the disk. */
-  writesBodies: boolean;
   /** The request went out whole: now it can be told whether it is an attempt of an earlier call. */
   onRequestKnown(exchange: ExchangeRecorder): void;
   /** The wire is done with it. */
@@ -53,13 +57,16 @@ const CHUNK_OVERHEAD_BYTES = 120;
 const MAX_INFORMATIONAL = 100;
 
 /** The recorder of one exchange. Everything that the tap calls is guarded: nothing throws into the program. */
-export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder {
+export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder, JournalEntry {
   readonly id: number;
   readonly start: WireExchangeStart;
+  readonly plan: ExchangePlan;
   readonly records: ExchangeRecords;
   /** Where its records stand, in order. */
-  readonly locations: RecordLocation[] = [];
+  locations: RecordLocation[] = [];
   readonly #host: ExchangeHost;
+  /** Where they are written as they come; undefined: nowhere, its call will not be kept. */
+  readonly #sink: RecordSink | undefined;
   readonly #redactor: Redactor;
   #request: BodyRecorder;
   #response: BodyRecorder | undefined;
@@ -71,7 +78,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   #otherRedactions: Redaction[] = [];
   #codedHeldBytes = 0;
   heldBytes = 0;
-  /** Chunk bytes were let go and stand in the segment only. */
+  /** Chunk bytes were let go and stand on the disk only. */
   isSpilled = false;
   /** Some record did not reach the disk. */
   isLost = false;
@@ -84,10 +91,13 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   #isRequestWritten = false;
   isSealed = false;
 
-  constructor(host: ExchangeHost, id: number, start: WireExchangeStart, trace: TraceRef) {
+  constructor(host: ExchangeHost, id: number, start: WireExchangeStart, trace: TraceRef, plan: ExchangePlan) {
     this.#host = host;
     this.id = id;
     this.start = start;
+    this.plan = plan;
+    if (plan.verdict === 'open') host.journal.enter(this);
+    this.#sink = plan.verdict === 'kept' ? host.sink : plan.verdict === 'open' ? host.journal.sink : undefined;
     this.#redactor = host.redactor();
     this.records = newExchangeRecords(exchangeStartRecord(id, start, trace, this.#redactor));
     this.#request = this.#body('requestChunk', []);
@@ -136,7 +146,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       if (!isLast || this.#isRequestWritten) return;
       this.#isRequestWritten = true;
       this.#chunks(this.#finishRequest(), false);
-      if (this.#host.writesAtOnce) this.#host.sink.flush();
+      this.#sink?.flush();
     });
   }
 
@@ -228,7 +238,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
 
   /** Lets its bytes go: they are read back from the segment, or lost where they are not there. */
   letGo(): void {
-    this.#host.sink.flush();
+    this.#sink?.flush();
     const chunks = [...this.records.requestChunks, ...this.records.responseChunks];
     if (this.#response?.isCoded && !this.isSealed) {
       this.#response.giveUp();
@@ -236,7 +246,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       this.isMemoryLost = true;
     }
     if (chunks.length === 0) return;
-    if (this.#host.writesAtOnce && this.#host.writesBodies && !this.isLost) this.isSpilled = true;
+    if (this.#sink && this.plan.keepsBodies && !this.isLost) this.isSpilled = true;
     else this.isMemoryLost = true;
     this.#forget(chunks);
   }
@@ -249,16 +259,51 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     this.records.responseChunks = [];
   }
 
-  /** All its records in the order they are written. */
-  *all(): Generator<SegmentRecord> {
-    const { start, requestHead, requestChunks, requestEnd, responseHead, responseChunks, end } = this.records;
+  /** All its records with all bytes, read back where memory was short. @throws when the disk has them no more */
+  whole(): ExchangeRecords {
+    if (!this.isSpilled) return this.records;
+    const [whole] = readExchanges(this.locations, this.#host.source.read);
+    if (!whole) throw new Error('the disk has no such exchange');
+    return whole;
+  }
+
+  *wholeRecords(): Generator<SegmentRecord> {
+    const { start, requestHead, requestChunks, requestEnd, responseHead, responseChunks, end } = this.whole();
+    const { keepsBodies } = this.plan;
     yield start;
     if (requestHead) yield requestHead;
-    if (this.#host.writesBodies) yield* requestChunks;
+    if (keepsBodies) yield* requestChunks;
     if (requestEnd) yield requestEnd;
     if (responseHead) yield responseHead;
-    if (this.#host.writesBodies) yield* responseChunks;
+    if (keepsBodies) yield* responseChunks;
     if (end) yield end;
+  }
+
+  moved(location: RecordLocation): void {
+    this.locations = [location];
+  }
+
+  /** Its call is kept: what does not stand in the segment is written there. */
+  keep(): void {
+    if (this.#sink === this.#host.sink) return;
+    const records = [...this.wholeRecords()];
+    const places: RecordLocation[] = [];
+    let isLost = false;
+    const owner: RecordOwner = {
+      written: (_, location) => addLocation(places, location),
+      notWritten: () => void (isLost = true),
+    };
+    for (const record of records) this.#host.sink.queue(owner, record);
+    this.#host.sink.flush();
+    // What did not reach the journal was still in memory, unless it had been let go.
+    this.isLost = isLost || (this.isSpilled && this.isLost);
+    this.locations = places;
+  }
+
+  /** Its call is not kept: readers are to pass over what stands in the segment. */
+  forget(): void {
+    if (this.#sink !== this.#host.sink || this.locations.length === 0) return;
+    this.#host.sink.queue(undefined, { type: 'forgotten', exchangeIds: [this.id] });
   }
 
   async #sealCoded(): Promise<void> {
@@ -358,9 +403,9 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   }
 
   #put(record: SegmentRecord, atOnce: boolean): void {
-    if (!this.#host.writesAtOnce || (isChunk(record) && !this.#host.writesBodies)) return;
-    if (atOnce) this.#host.sink.write(this, record);
-    else this.#host.sink.queue(this, record);
+    if (!this.#sink || (isChunk(record) && !this.plan.keepsBodies)) return;
+    if (atOnce) this.#sink.write(this, record);
+    else this.#sink.queue(this, record);
   }
 
   #forget(chunks: readonly ChunkRecord[]): void {

@@ -23,16 +23,18 @@ import type { RecorderConfig } from './config.ts';
 import { decodeContent } from './content-decoding.ts';
 import type { ExchangeRecorder } from './exchange-recorder.ts';
 import { joinedHeader } from './joined-header.ts';
-import { callSpanFacts, type SpanContentOptions } from './otel/span-content.ts';
+import { callSpanFacts, isFailed, type SpanContentOptions } from './otel/span-content.ts';
 import { callSpanRecords } from './otel/span-record.ts';
 import type { RecordSink } from './record-sink.ts';
 import { redactJson } from './redact-json.ts';
 import type { RecordLocation } from './record-location.ts';
+import { isKept } from './sampling-policy.ts';
+import type { Journal } from './journal.ts';
 import type { SessionBook, SessionPlace } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
 import { type PayloadOnSpan, withPayload } from './payload-on-span.ts';
-import type { CallSpanFacts, CallSpans, SpanHandle } from './spans.ts';
-import { readExchanges, type SnapshotSource } from './stored-snapshot.ts';
+import { type CallSpanFacts, type CallSpans, type SpanHandle, spansByOf } from './spans.ts';
+import type { SnapshotSource } from './stored-snapshot.ts';
 import type { ToolRecorder } from './tools.ts';
 
 /** What the finaliser works with. */
@@ -40,6 +42,7 @@ export interface FinaliserHost {
   config: RecorderConfig;
   source: SnapshotSource;
   sink: RecordSink;
+  journal: Journal;
   sessions: SessionBook;
   tools: ToolRecorder;
   spans: CallSpans;
@@ -66,8 +69,8 @@ export interface EndedSpan {
   kind: 'llm' | 'http';
   facts: CallSpanFacts;
   nested: boolean;
-  /** It was to be written; a call that level `errors` lets go was not. */
-  isWanted: boolean;
+  /** It was to be written; a call that sampling or the level lets go was not. */
+  isKept: boolean;
 }
 
 /** A call's snapshot and the record of its end. */
@@ -77,6 +80,7 @@ export interface StoredCall {
 }
 
 const NOT_STORED: Fidelity = { level: 'partial', reason: 'no_storage' };
+const NOT_SAMPLED: Fidelity = { level: 'partial', reason: 'not_sampled' };
 
 /** Finishes one call, all at once. */
 export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: FinaliserHost): void {
@@ -84,9 +88,10 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
   const first = exchanges[0];
   const last = exchanges.at(-1);
   if (!first || !last) return;
+  host.journal.sink.flush();
   host.sink.flush();
   try {
-    const records = exchanges.map((exchange) => wholeRecords(exchange, host));
+    const records = exchanges.map(wholeRecords);
     const time = timeOf(first, last);
     const kind = first.start.kind;
     const assembled = assembleExchanges(records);
@@ -106,22 +111,31 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     });
     place.settled(settled.trace);
     const error = callError(last.records, views);
+    const kept =
+      !host.config.keepsFiles ||
+      isKept(first.plan.sample, {
+        traceId: settled.trace.traceId,
+        route: first.start.context.inbound?.route,
+        metadata: first.start.context.session?.metadata,
+        model: views?.call.requestModel,
+        isError: isFailed(error, assembled.exchanges.at(-1), views?.response),
+        durationMs: Number(BigInt(time.endUnixNano) - BigInt(time.startUnixNano)) / 1e6,
+      });
+    if (kept) for (const exchange of exchanges) keep(exchange);
+    else for (const exchange of exchanges) exchange.forget();
     const facts: CallFacts = {
       ...draftFacts(call, time),
       trace: settled.trace,
       ...(attempts.length > 0 ? { attemptSpanIds: settled.attemptSpanIds } : {}),
       ...(place.session ? { session: place.session } : {}),
       ...(error ? { error } : {}),
-      fidelity: fidelityOf(exchanges, host),
+      fidelity: kept ? fidelityOf(exchanges, host) : NOT_SAMPLED,
     };
-    const input: EndInput = host.config.keepsBodies
+    const input: EndInput = exchanges.every((e) => e.plan.keepsBodies)
       ? { call, facts, records, assembled, views, place, seen: assembled.exchanges }
-      : { call, facts, records: records.map(withoutBodies), views, place, seen: assembled.exchanges };
+      : { call, facts, records: asWritten(records, exchanges), views, place, seen: assembled.exchanges };
     let end = makeEnd(input, host);
-    if (host.config.level === 'errors') writeIfFailed(exchanges, end, host);
-    if (exchanges.some((e) => e.isLost) && end.record.key !== undefined) end = makeEnd(withoutStorage(input), host);
-    const isWanted = host.config.level !== 'errors' || end.spanFacts.status.code === 'error';
-    const location = isWanted ? host.writeCallEnd(end.record) : undefined;
+    const location = kept ? host.writeCallEnd(end.record) : undefined;
     if (!location && end.record.key !== undefined) end = makeEnd(withoutStorage(input), host);
     const nested = call.span.nested;
     if (location && end.record.key !== undefined) {
@@ -131,10 +145,20 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     } else {
       host.spans.end(call.span, end.spanFacts);
     }
-    host.onEnded({ kind, facts: end.spanFacts, nested, isWanted }, location !== undefined);
+    host.onEnded({ kind, facts: end.spanFacts, nested, isKept: kept }, location !== undefined);
     if (views) noteTools(call, end.record, views, host);
   } finally {
+    host.journal.leave(exchanges);
     for (const exchange of exchanges) exchange.release();
+  }
+}
+
+function keep(exchange: ExchangeRecorder): void {
+  try {
+    exchange.keep();
+  } catch {
+    // What had been let go can't be read back.
+    exchange.isLost = true;
   }
 }
 
@@ -162,19 +186,21 @@ function cleanViews(views: Described, last: ExchangeRecorder, host: FinaliserHos
   return isWhole ? views : redactJson(views, host.redactor(), 'response.body').value;
 }
 
-/** The records of an exchange with all bytes, read back where memory was short. */
-function wholeRecords(exchange: ExchangeRecorder, host: FinaliserHost): ExchangeRecords {
-  if (!exchange.isSpilled) return exchange.records;
+/** The records of an exchange with all bytes, or with those that are to be had. */
+function wholeRecords(exchange: ExchangeRecorder): ExchangeRecords {
   try {
-    return readExchanges(exchange.locations, host.source.read)[0] ?? exchange.records;
+    return exchange.whole();
   } catch {
     exchange.isLost = true;
     return exchange.records;
   }
 }
 
-function withoutBodies(records: ExchangeRecords): ExchangeRecords {
-  return { ...records, requestChunks: [], responseChunks: [] };
+/** Without the bodies of exchanges that began at a level that keeps none. */
+function asWritten(records: readonly ExchangeRecords[], exchanges: readonly ExchangeRecorder[]): ExchangeRecords[] {
+  return records.map((given, i) =>
+    exchanges[i]?.plan.keepsBodies === true ? given : { ...given, requestChunks: [], responseChunks: [] },
+  );
 }
 
 function timeOf(first: ExchangeRecorder, last: ExchangeRecorder): TimeSpan {
@@ -196,7 +222,7 @@ function draftFacts(call: OpenCall, time: TimeSpan): CallFacts {
 }
 
 function fidelityOf(exchanges: readonly ExchangeRecorder[], host: FinaliserHost): Fidelity {
-  if (!host.config.keepsBodies || !host.config.keepsFiles || exchanges.some((e) => e.isLost)) return NOT_STORED;
+  if (!host.config.keepsFiles || exchanges.some((e) => e.isLost || !e.plan.keepsBodies)) return NOT_STORED;
   if (exchanges.some((e) => e.isWithheld)) return { level: 'partial', reason: 'content_redacted' };
   if (exchanges.some((e) => e.isMemoryLost)) return { level: 'partial', reason: 'memory_limit' };
   return { level: 'exact' };
@@ -220,7 +246,8 @@ function makeEnd(input: EndInput, host: FinaliserHost): StoredCall & { spanFacts
     sha256Hex,
   );
   const { fidelity } = snapshot;
-  const isPromised = fidelity.level === 'exact' || fidelity.reason !== 'no_storage';
+  const isPromised =
+    fidelity.level === 'exact' || (fidelity.reason !== 'no_storage' && fidelity.reason !== 'not_sampled');
   const key = isPromised ? snapshotKey(snapshot) : undefined;
   const sizeBytes = bareBytes + (chain ? `,"chain":${JSON.stringify(chain)}`.length : 0);
   const content = { snapshot, sizeBytes, ...(key === undefined ? {} : { key }), ...(views ? { views } : {}) };
@@ -238,21 +265,9 @@ function makeEnd(input: EndInput, host: FinaliserHost): StoredCall & { spanFacts
     sizeBytes,
     summary: callSummary(input.seen, facts.time, views),
     spans: callSpanRecords(spanFacts, facts.trace, call.span.nested),
+    ...spansByOf(host.spans, call.span),
   };
   return { record, snapshot: chain ? { ...snapshot, chain } : snapshot, spanFacts };
-}
-
-/** Level `errors`: the records of a failed call are written now, all at once; others never. */
-function writeIfFailed(
-  exchanges: readonly ExchangeRecorder[],
-  end: { spanFacts: CallSpanFacts },
-  host: FinaliserHost,
-): void {
-  for (const exchange of exchanges) {
-    if (end.spanFacts.status.code !== 'error') exchange.isLost = true;
-    else for (const record of exchange.all()) host.sink.queue(exchange, record);
-  }
-  host.sink.flush();
 }
 
 function noteTools(call: OpenCall, record: CallEndRecord, views: Described, host: FinaliserHost): void {
@@ -264,11 +279,14 @@ function noteTools(call: OpenCall, record: CallEndRecord, views: Described, host
     startUnixNano: first.start.startUnixNano,
     session: record.session,
     metadata,
+    plan: first.plan,
+    context: first.start.context,
     toolCalls: views.response.toolCalls,
     asking: {
       trace: record.trace,
       session: record.session,
       scope,
+      model: views.call.requestModel,
       endUnixNano: BigInt(record.time.endUnixNano),
     },
   });

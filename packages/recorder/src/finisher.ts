@@ -8,12 +8,15 @@ import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
 import { type EndedSpan, type FinaliserHost, finaliseCall, type StoredCall } from './finaliser.ts';
 import { InlinePayloads } from './inline-payloads.ts';
+import type { Journal } from './journal.ts';
 import { LazyShipper } from './lazy-shipper.ts';
+import { LeftBehind } from './left-behind.ts';
 import { semconvNames } from './otel/gen-ai-attributes.ts';
 import { RecorderMetrics } from './metrics/recorder-metrics.ts';
 import { recorderHealth } from './metrics/recorder-health.ts';
 import type { RecordSink } from './record-sink.ts';
 import type { RecordLocation } from './record-location.ts';
+import type { LevelPlan } from './recording-plan.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 import type { SessionCounts } from './session-counts.ts';
 import { SessionBook } from './sessions.ts';
@@ -21,6 +24,7 @@ import { sha256Hex } from './sha256.ts';
 import { spanHead } from './span-head.ts';
 import { nowMs } from './timers.ts';
 import type { ShipperHost, ShipperStats } from './shipper.ts';
+import { NotKeptCount } from './not-kept-count.ts';
 import type { PayloadOnSpan } from './payload-on-span.ts';
 import type { CallSpans, SpanHandle } from './spans.ts';
 import { readCallSnapshotJson, readToolSnapshotJson, type SnapshotSource } from './stored-snapshot.ts';
@@ -33,6 +37,7 @@ export interface FinisherHost {
   writer: SegmentWriter | undefined;
   source: SnapshotSource;
   sink: RecordSink;
+  journal: Journal;
   spans: CallSpans;
   counts: SessionCounts;
   redactor(): Redactor;
@@ -50,7 +55,7 @@ export interface FinisherHost {
 /** Finishes calls and tool executions. */
 export interface Finisher {
   callEnded(call: OpenCall, declaredSeq: number | undefined): void;
-  toolRan(run: WrappedToolRun): void;
+  toolRan(run: WrappedToolRun, plan: LevelPlan): void;
   /** Records tool executions that waited for their call; `force` leaves none. */
   settleTools(force: boolean): void;
   flush(timeoutMs: number): Promise<void>;
@@ -58,6 +63,8 @@ export interface Finisher {
   flushSpanPayloads(timeoutMs: number): Promise<void>;
   /** The same at once: the provider will not take them later. */
   drainSpanPayloads(): void;
+  /** Writes down how many were not kept, where that is not on record yet. */
+  tellCounts(): void;
   readonly toolCount: number;
   shipperStats(): ShipperStats | undefined;
 }
@@ -70,33 +77,43 @@ export function createFinisher(host: FinisherHost): Finisher {
 class CallFinisher implements Finisher {
   readonly #host: FinisherHost;
   readonly #tools: ToolRecorder;
-  readonly #shipper: LazyShipper | undefined;
-  readonly #inline: InlinePayloads | undefined;
+  #shipper: LazyShipper | undefined;
+  #leftBehind: LeftBehind | undefined;
+  #inline: InlinePayloads | undefined;
   readonly #metrics: RecorderMetrics;
   readonly #recorded: Record<string, number> = {};
   #unwritten = 0;
+  readonly #notKept: NotKeptCount;
   readonly #toolLocations: WeakMap<ToolRecord, RecordLocation> = new WeakMap();
   readonly #finaliserHost: FinaliserHost;
 
   constructor(host: FinisherHost) {
     this.#host = host;
-    const { config, counts, source, sink, spans } = host;
+    const { config, counts, source, sink, journal, spans } = host;
     const spanContent = { captureContent: config.captureContent, names: semconvNames(config.otel.semconvOptIn) };
-    this.#shipper = config.endpoint && config.keepsBodies ? new LazyShipper(config, this.#shipperHost()) : undefined;
+    // Where the level of the start sends nothing, they are made when another one does.
+    if (config.keepsBodies) this.#shipper = this.#makeShipper();
+    if (config.mode === 'inline') this.#inline = this.#makeInline();
+    this.#notKept = new NotKeptCount((record) => sink.queue(undefined, record));
+    // A record of our own, since no other tells what a trace endpoint has: recovery sends what it lacks.
+    if (config.keepsFiles) {
+      spans.onSpansSent?.((spanIds) => {
+        if (spanIds.length > 0) sink.queue(undefined, { type: 'spansSent', spanIds: [...spanIds] });
+      });
+    }
     this.#metrics = new RecorderMetrics({
       config,
       reporter: { warn: (code, message) => host.report(code, message), count: (code) => host.count(code) },
       health: () => this.#health(),
     });
-    this.#inline = config.mode === 'inline' ? this.#makeInline() : undefined;
     this.#tools = new ToolRecorder({
       process: source.process,
       sha256: sha256Hex,
       spans,
       spanContent,
       redactor: () => host.redactor(),
-      keepsContent: config.keepsBodies,
-      promisesKeys: config.keepsBodies && config.keepsFiles && config.level === 'full',
+      keepsFiles: config.keepsFiles,
+      onNotKept: () => this.#notKept.add('tool'),
       write: (record) => this.#writeTool(record),
       endStored: (record, span, end) => {
         const location = this.#toolLocations.get(record);
@@ -110,6 +127,7 @@ class CallFinisher implements Finisher {
       config,
       source,
       sink,
+      journal,
       sessions: new SessionBook(sha256Hex, counts),
       tools: this.#tools,
       spans,
@@ -135,10 +153,15 @@ class CallFinisher implements Finisher {
 
   callEnded(call: OpenCall, declaredSeq: number | undefined): void {
     finaliseCall({ ...call, ...(declaredSeq === undefined ? {} : { declaredSeq }) }, this.#finaliserHost);
+    this.#leftBehind?.callFinished();
   }
 
-  toolRan(run: WrappedToolRun): void {
-    this.#tools.ran(run);
+  toolRan(run: WrappedToolRun, plan: LevelPlan): void {
+    this.#tools.ran(run, plan);
+  }
+
+  tellCounts(): void {
+    this.#notKept.tell();
   }
 
   settleTools(force: boolean): void {
@@ -159,6 +182,21 @@ class CallFinisher implements Finisher {
 
   shipperStats(): ShipperStats | undefined {
     return (this.#shipper ?? this.#inline)?.stats();
+  }
+
+  #makeShipper(): LazyShipper | undefined {
+    const { config } = this.#host;
+    if (config.endpoint === undefined) return undefined;
+    const shipper = new LazyShipper(config, this.#shipperHost());
+    const { writer } = this.#host;
+    this.#leftBehind = new LeftBehind({
+      config,
+      shipper,
+      ownSeries: () => (writer === undefined || writer.path === '' ? undefined : writer.seriesName),
+      redactor: () => this.#host.redactor(),
+      count: (code) => this.#host.count(code),
+    });
+    return shipper;
   }
 
   #makeInline(): InlinePayloads {
@@ -182,6 +220,7 @@ class CallFinisher implements Finisher {
     end: (payload: PayloadOnSpan) => void,
     snapshotJsonNow?: () => Uint8Array,
   ): void {
+    if (this.#host.config.bodyMode === 'inline') this.#inline ??= this.#makeInline();
     const room = this.#inline && key !== undefined ? this.#host.spans.payloadRoom?.(span) : undefined;
     if (!this.#inline || key === undefined || !room) end({});
     else this.#inline.add({ key, digest, sizeBytes, room, readSnapshotJson, end }, snapshotJsonNow);
@@ -192,8 +231,9 @@ class CallFinisher implements Finisher {
     return readToolSnapshotJson(location, this.#host.source);
   }
 
-  #ended({ kind, facts, nested, isWanted }: EndedSpan, isWritten: boolean): void {
-    if (isWanted) this.#count(kind, isWritten);
+  #ended({ kind, facts, nested, isKept }: EndedSpan, isWritten: boolean): void {
+    if (isKept) this.#count(kind, isWritten);
+    else this.#notKept.add(kind);
     if (kind === 'llm') this.#metrics.callEnded(facts, nested);
     else this.#metrics.touched();
   }
@@ -208,6 +248,7 @@ class CallFinisher implements Finisher {
     return recorderHealth({
       recorded: this.#recorded,
       unwritten: this.#unwritten,
+      notKept: this.#notKept.byKind,
       faults: this.#host.faults(),
       shipper: this.shipperStats(),
       segmentBytes: writer?.writtenBytes ?? 0,
@@ -224,7 +265,6 @@ class CallFinisher implements Finisher {
   }
 
   #writeTool(record: ToolRecord): boolean {
-    if (this.#host.config.level === 'errors' && !record.error && !record.tool.error) return true;
     const location = this.#append(record);
     this.#count('tool', location !== undefined);
     this.#metrics.touched();
@@ -250,6 +290,7 @@ class CallFinisher implements Finisher {
   ): void {
     const { key, digest, sizeBytes, spans } = record;
     if (key === undefined) return;
+    this.#shipper ??= this.#makeShipper();
     const { traceId, spanId } = record.trace;
     const spanJson = spanHead(spans[0]);
     this.#shipper?.offer({ key, digest, traceId, spanId, spanJson, sizeBytes, readSnapshotJson }, snapshotJsonNow);
@@ -257,14 +298,18 @@ class CallFinisher implements Finisher {
 
   #shipperHost(): ShipperHost {
     return {
-      acknowledged: (key) => this.#host.sink.queue(undefined, { type: 'shipped', key }),
-      quarantined: (key, reason) =>
+      acknowledged: (key) => {
+        if (this.#leftBehind?.acknowledged(key) !== true) this.#host.sink.queue(undefined, { type: 'shipped', key });
+      },
+      quarantined: (key, reason) => {
+        if (this.#leftBehind?.quarantined(key, reason) === true) return;
         this.#host.sink.queue(undefined, {
           type: 'quarantined',
           key,
           reason: this.#host.redactor().text(reason).text,
           atUnixNano: `${BigInt(nowMs()) * 1_000_000n}`,
-        }),
+        });
+      },
       report: (code, message) => this.#host.report(code, message),
     };
   }

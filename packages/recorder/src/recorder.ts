@@ -1,18 +1,24 @@
 /** Puts the recorder together: what the wire taps and the public API write to. */
+import type { Level, TraceRef } from '@orangebox/schema';
 import { CallTracker, type OpenCall } from './call-tracker.ts';
 import { type RecorderConfig, readConfig } from './config.ts';
 import { DeferredQueue } from './deferred-queue.ts';
 import { type ExchangeHost, ExchangeRecorder } from './exchange-recorder.ts';
 import type { createFinisher, Finisher } from './finisher.ts';
 import { loadFinisher, loadFinisherNow } from './load-finisher.ts';
+import { Journal } from './journal.ts';
+import { JournalWriter } from './journal-writer.ts';
+import { LevelControl } from './level-control.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { createCallSpans } from './otel/call-spans.ts';
 import { callStartAttributes } from './otel/span-content.ts';
 import { processInfo } from './process-info.ts';
 import { readBack } from './record-location.ts';
 import { RecordSink } from './record-sink.ts';
+import { type ExchangePlan, type LevelPlan, levelPlans } from './recording-plan.ts';
 import { redactJson } from './redact-json.ts';
 import { createReporter, type Reporter } from './report.ts';
+import { verdictAtBegin } from './sampling-policy.ts';
 import { SecretKeeper } from './secrets.ts';
 import { realFs, type SegmentFs } from './segment-directory.ts';
 import { SegmentWriter } from './segment-writer.ts';
@@ -78,6 +84,9 @@ class SegmentRecorder implements Recorder {
   readonly #secrets: SecretKeeper;
   readonly #writer: SegmentWriter | undefined;
   readonly #sink: RecordSink;
+  readonly #journal: Journal;
+  readonly #levels: LevelControl;
+  readonly #plans: ReturnType<typeof levelPlans>;
   readonly #budget: MemoryBudget;
   readonly #spans: CallSpans;
   readonly #tracker: CallTracker;
@@ -110,6 +119,7 @@ class SegmentRecorder implements Recorder {
           dir: config.dir,
           process,
           dirBytes: config.dirBytes,
+          maxAgeMs: config.maxAgeMs,
           fsync: config.fsync,
           reporter,
           fs,
@@ -117,6 +127,10 @@ class SegmentRecorder implements Recorder {
         })
       : undefined;
     this.#sink = new RecordSink(this.#writer);
+    const bodiesAllowed = (): boolean => this.#writer?.bodiesAllowed ?? true;
+    this.#journal = new Journal(new JournalWriter({ dir: config.dir, process, reporter, fs, bodiesAllowed }));
+    this.#levels = new LevelControl({ level: config.level, dir: config.dir, fs, reporter });
+    this.#plans = levelPlans(config);
     this.#budget = new MemoryBudget(config.memoryBytes);
     this.#spans = options.spans ?? createCallSpans(config, reporter);
     this.#spans.onBeforeShutdown?.(() => {
@@ -156,13 +170,15 @@ class SegmentRecorder implements Recorder {
 
   open(start: WireExchangeStart): WireExchange {
     try {
-      if (this.#config.level === 'off') return DEAF_EXCHANGE;
+      const level = this.#planNow();
+      if (!level) return DEAF_EXCHANGE;
       const parent = start.context.parent?.spanId;
       if (parent !== undefined) this.#rememberParent(parent);
       const trace = provisionalTrace(start.context);
       const session = start.context.session;
       if (session) this.#counts.begun(session.id, trace.traceId);
-      const exchange = new ExchangeRecorder(this.#exchangeHost, ++this.#exchanges, start, trace);
+      const plan = this.#planFor(level, start, trace);
+      const exchange = new ExchangeRecorder(this.#exchangeHost, ++this.#exchanges, start, trace, plan);
       this.#loadSoon();
       this.#tracker.opened(exchange);
       return exchange;
@@ -173,9 +189,18 @@ class SegmentRecorder implements Recorder {
   }
 
   tool(run: WrappedToolRun): void {
-    if (this.#config.level === 'off') return;
+    const plan = this.#planNow();
+    if (!plan) return;
     this.#loadSoon();
-    this.#later(() => this.#finisher?.toolRan(run));
+    this.#later(() => this.#finisher?.toolRan(run, plan));
+  }
+
+  setLevel(level: Level): void {
+    this.#levels.set(level);
+  }
+
+  level(): Level {
+    return this.#config.level === 'off' ? 'off' : this.#levels.level;
   }
 
   traceOf(context: CallContext): { traceId: string } | undefined {
@@ -194,6 +219,8 @@ class SegmentRecorder implements Recorder {
       else this.#queue.drainSync();
       this.#finisher?.settleTools(isEnd);
       if (isEnd) this.#finisher?.drainSpanPayloads();
+      this.#finisher?.tellCounts();
+      this.#journal.sink.flush();
       this.#sink.flush();
       this.#writer?.close();
     } catch (error) {
@@ -210,6 +237,7 @@ class SegmentRecorder implements Recorder {
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       this.#finishEnded();
       this.#finisher?.settleTools(this.#tracker.openExchanges.size === 0);
+      this.#finisher?.tellCounts();
       await this.#finisher?.flushSpanPayloads(left());
       await Promise.all([this.#spans.flush(left()), this.#finisher?.flush(left())]);
     } catch (error) {
@@ -219,8 +247,9 @@ class SegmentRecorder implements Recorder {
 
   stats(): RecorderStats {
     const shipper = this.#finisher?.shipperStats();
+    const plan = this.#planNow();
     return {
-      mode: this.#config.level === 'off' ? 'off' : this.#config.mode,
+      mode: plan?.mode ?? 'off',
       calls: this.#calls,
       tools: this.#finisher?.toolCount ?? 0,
       open: this.#tracker.openExchanges.size,
@@ -232,8 +261,28 @@ class SegmentRecorder implements Recorder {
     };
   }
 
+  /** What holds for a call or tool run now; undefined: nothing is recorded. */
+  #planNow(): LevelPlan | undefined {
+    const level = this.level();
+    return level === 'off' ? undefined : this.#plans[level];
+  }
+
+  #planFor(level: LevelPlan, { kind, context }: WireExchangeStart, trace: TraceRef): ExchangePlan {
+    // Where nothing is written, there is nothing to choose.
+    if (!this.#config.keepsFiles) return { ...level, verdict: 'kept' };
+    const verdict = verdictAtBegin(level.sample, {
+      // Without a parent the call may turn out to belong to the trace of its session.
+      traceId: trace.parentSpanId === undefined ? undefined : trace.traceId,
+      route: context.inbound?.route,
+      metadata: context.session?.metadata,
+      mayHaveModel: kind === 'llm',
+    });
+    return { ...level, verdict };
+  }
+
   /** Everything that has ended on the wire is finished now. */
   #finishEnded(): void {
+    this.#journal.sink.flush();
     this.#sink.flush();
     this.#tracker.completeWaiting();
     this.#queue.drainSync();
@@ -245,8 +294,18 @@ class SegmentRecorder implements Recorder {
       this.#ending.delete(call);
       this.#calls++;
       if (this.#finisher) this.#finisher.callEnded(call, this.#declaredSeqs.get(call));
-      else for (const exchange of call.exchanges) exchange.release();
+      else this.#abandon(call);
     });
+  }
+
+  /** Nobody can decide about it: what is on record of it stays. */
+  #abandon({ exchanges }: OpenCall): void {
+    try {
+      for (const exchange of exchanges) exchange.keep();
+      this.#journal.leave(exchanges);
+    } finally {
+      for (const exchange of exchanges) exchange.release();
+    }
   }
 
   /**
@@ -269,10 +328,10 @@ class SegmentRecorder implements Recorder {
     return {
       config: this.#config,
       sink: this.#sink,
+      journal: this.#journal,
+      source: this.#source,
       budget: this.#budget,
       redactor: () => this.#secrets.redactor(),
-      writesAtOnce: this.#config.level !== 'errors',
-      writesBodies: this.#config.keepsBodies,
       onRequestKnown: (exchange) => this.#tracker.requestKnown(exchange),
       onEnded: (exchange) => this.#tracker.ended(exchange),
       onSealed: (exchange) => this.#tracker.sealed(exchange),
@@ -303,6 +362,7 @@ class SegmentRecorder implements Recorder {
       writer: this.#writer,
       source: this.#source,
       sink: this.#sink,
+      journal: this.#journal,
       spans: this.#spans,
       counts: this.#counts,
       redactor: () => this.#secrets.redactor(),
@@ -319,7 +379,8 @@ class SegmentRecorder implements Recorder {
   #oldestFileInUse(): number | undefined {
     let oldest: number | undefined;
     const ending = [...this.#ending].flatMap((call) => call.exchanges);
-    for (const { locations } of [...this.#tracker.openExchanges, ...ending]) {
+    for (const { locations, plan } of [...this.#tracker.openExchanges, ...ending]) {
+      if (plan.verdict !== 'kept') continue;
       const n = locations[0]?.n;
       if (n !== undefined && (oldest === undefined || n < oldest)) oldest = n;
     }

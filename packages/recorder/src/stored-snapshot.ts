@@ -1,12 +1,7 @@
 /** Snapshots made anew from the segment, so that nothing need be held until it is sent. */
-import {
-  addToExchange,
-  buildCallSnapshot,
-  buildToolSnapshot,
-  type ExchangeRecords,
-  newExchangeRecords,
-} from '@orangebox/codec';
+import { buildCallSnapshot, buildToolSnapshot } from '@orangebox/codec';
 import type { ProcessInfo, SegmentRecord } from '@orangebox/schema';
+import { readExchanges } from './read-exchanges.ts';
 import type { RecordLocation } from './record-location.ts';
 import { sha256Hex } from './sha256.ts';
 
@@ -15,20 +10,6 @@ export interface SnapshotSource {
   process: ProcessInfo;
   /** Reads records in the given order. @throws when a file is gone or damaged */
   read(locations: readonly RecordLocation[]): SegmentRecord[];
-}
-
-/** The exchanges whose records stand at these places. */
-export function readExchanges(locations: readonly RecordLocation[], read: SnapshotSource['read']): ExchangeRecords[] {
-  const exchanges = new Map<number, ExchangeRecords>();
-  for (const record of read(locations)) {
-    if (!('exchangeId' in record)) continue;
-    if (record.type === 'exchangeStart') exchanges.set(record.exchangeId, newExchangeRecords(record));
-    else {
-      const exchange = exchanges.get(record.exchangeId);
-      if (exchange) addToExchange(exchange, record);
-    }
-  }
-  return [...exchanges.values()];
 }
 
 /** UTF-8 JSON of a call's snapshot. @throws when the segment does not hold it any more */

@@ -17,8 +17,10 @@ import { toolSpanFacts, type SpanContentOptions } from './otel/span-content.ts';
 import { toolSpanRecord } from './otel/span-record.ts';
 import { type PayloadOnSpan, withPayload } from './payload-on-span.ts';
 import { programWords } from './program-words.ts';
-import type { CallSpans, SpanHandle } from './spans.ts';
-import type { WrappedToolRun } from './wire-events.ts';
+import type { LevelPlan } from './recording-plan.ts';
+import { isKept } from './sampling-policy.ts';
+import { type CallSpans, type SpanHandle, spansByOf } from './spans.ts';
+import type { CallContext, WrappedToolRun } from './wire-events.ts';
 
 /** What tools work with. */
 export interface ToolHost {
@@ -27,12 +29,12 @@ export interface ToolHost {
   spans: CallSpans;
   spanContent: SpanContentOptions;
   redactor(): Redactor;
-  /** A key may be promised. */
-  promisesKeys: boolean;
-  /** Arguments and results may be written down, as bodies may. */
-  keepsContent: boolean;
+  /** There is somewhere to write to. */
+  keepsFiles: boolean;
   /** Writes the record; false when it is not on the disk. */
   write(record: ToolRecord): boolean;
+  /** Sampling or the level lets it go. */
+  onNotKept(): void;
   /** Ends the span of a snapshot that was written under its key: at once, or when its payload is ready. */
   endStored(record: ToolRecord, span: SpanHandle, end: (payload: PayloadOnSpan) => void): void;
   /** Calls made inside this span name it as their parent. */
@@ -52,6 +54,8 @@ export interface EndedCall {
   startUnixNano: bigint;
   session: SessionRef | undefined;
   metadata: JsonObject | undefined;
+  plan: LevelPlan;
+  context: CallContext;
   toolCalls: readonly ToolCall[];
   asking: AskingCall;
 }
@@ -61,8 +65,17 @@ interface MadeTool {
   end: (payload?: PayloadOnSpan) => void;
 }
 
+/** Under what a tool is recorded. */
+interface ToolPlace {
+  plan: LevelPlan;
+  context: CallContext;
+  /** Of the call that asked for it. */
+  model: string | undefined;
+}
+
 interface WaitingRun {
   run: WrappedToolRun;
+  plan: LevelPlan;
   arguments: string | undefined;
   argumentTexts: string[];
 }
@@ -80,10 +93,10 @@ export class ToolRecorder {
   }
 
   /** A function ran. It waits for the call that asked for it, when that may still be open. */
-  ran(run: WrappedToolRun): void {
+  ran(run: WrappedToolRun, plan: LevelPlan): void {
     const texts = run.args.map(jsonText);
     const all = run.args.length === 1 ? texts[0] : jsonText(run.args);
-    this.#waiting.push({ run, arguments: all, argumentTexts: [...texts, all].filter((t) => t !== undefined) });
+    this.#waiting.push({ run, plan, arguments: all, argumentTexts: [...texts, all].filter((t) => t !== undefined) });
     this.settleRuns();
   }
 
@@ -124,27 +137,31 @@ export class ToolRecorder {
       endUnixNano: call.startUnixNano,
       parent: by.trace,
     });
-    this.#record(span, {
-      trace: span.trace,
-      ...(by.session ? { session: by.session } : {}),
-      scope: by.scope,
-      time: { startUnixNano: String(start), endUnixNano: String(call.startUnixNano) },
-      tool: {
-        basis: 'inferred',
-        name,
-        ...(id === undefined ? {} : { callId: id }),
-        arguments: args,
-        result: content,
-        ...(isError ? { error: { stage: 'done', type: 'tool_error', message: content.slice(0, 1024) } } : {}),
-        askedBy: by.trace.spanId,
+    this.#record(
+      span,
+      { plan: call.plan, context: call.context, model: by.model },
+      {
+        trace: span.trace,
+        ...(by.session ? { session: by.session } : {}),
+        scope: by.scope,
+        time: { startUnixNano: String(start), endUnixNano: String(call.startUnixNano) },
+        tool: {
+          basis: 'inferred',
+          name,
+          ...(id === undefined ? {} : { callId: id }),
+          arguments: args,
+          result: content,
+          ...(isError ? { error: { stage: 'done', type: 'tool_error', message: content.slice(0, 1024) } } : {}),
+          askedBy: by.trace.spanId,
+        },
+        ...(call.metadata ? { metadata: call.metadata } : {}),
+        fidelity: { level: 'exact' },
+        redactions: [],
       },
-      ...(call.metadata ? { metadata: call.metadata } : {}),
-      fidelity: { level: 'exact' },
-      redactions: [],
-    });
+    );
   }
 
-  #recordRun({ run, arguments: args }: WaitingRun, asked: AskedTool | undefined): void {
+  #recordRun({ run, plan, arguments: args }: WaitingRun, asked: AskedTool | undefined): void {
     const redactor = this.#host.redactor();
     const redactions: Redaction[] = [];
     const clean = (text: string, where: string): string => {
@@ -183,29 +200,35 @@ export class ToolRecorder {
         basis: 'declared',
         ...(named.userId === undefined ? {} : { userId: named.userId }),
       });
-    this.#record(span, {
-      trace: span.trace,
-      ...(session ? { session } : {}),
-      scope,
-      time: { startUnixNano: String(run.startUnixNano), endUnixNano: String(run.endUnixNano) },
-      tool: {
-        basis: 'wrapped',
-        name,
-        ...(asked?.call.id === undefined ? {} : { callId: asked.call.id }),
-        ...(args === undefined ? {} : { arguments: clean(args, 'request.body') }),
-        ...(result === undefined ? {} : { result: clean(result, 'response.body') }),
+    this.#record(
+      span,
+      { plan, context: run.context, model: asked?.by.model },
+      {
+        trace: span.trace,
+        ...(session ? { session } : {}),
+        scope,
+        time: { startUnixNano: String(run.startUnixNano), endUnixNano: String(run.endUnixNano) },
+        tool: {
+          basis: 'wrapped',
+          name,
+          ...(asked?.call.id === undefined ? {} : { callId: asked.call.id }),
+          ...(args === undefined ? {} : { arguments: clean(args, 'request.body') }),
+          ...(result === undefined ? {} : { result: clean(result, 'response.body') }),
+          ...(error ? { error: error.info } : {}),
+          ...(asked ? { askedBy: asked.by.trace.spanId } : {}),
+        },
+        ...(metadata ? { metadata } : {}),
         ...(error ? { error: error.info } : {}),
-        ...(asked ? { askedBy: asked.by.trace.spanId } : {}),
+        fidelity: { level: 'exact' },
+        redactions,
       },
-      ...(metadata ? { metadata } : {}),
-      ...(error ? { error: error.info } : {}),
-      fidelity: { level: 'exact' },
-      redactions,
-    });
+    );
   }
 
-  #record(span: SpanHandle, facts: ToolFacts): void {
-    const { keepsContent, process, sha256, spans, spanContent, promisesKeys } = this.#host;
+  #record(span: SpanHandle, place: ToolPlace, facts: ToolFacts): void {
+    const { keepsFiles, process, sha256, spans, spanContent } = this.#host;
+    const keepsContent = place.plan.keepsBodies;
+    const promisesKeys = keepsContent && keepsFiles;
     const kept = keepsContent ? facts : withoutContent(facts);
     const make = (fidelity: Fidelity, withKey: boolean): MadeTool => {
       const snapshot = buildToolSnapshot({ ...kept, fidelity }, process, sha256);
@@ -222,12 +245,18 @@ export class ToolRecorder {
         ...(key === undefined ? {} : { key }),
         sizeBytes,
         spans: spanRecords,
+        ...spansByOf(spans, span),
       };
       // What may stand on a span is for the span's own setting to say.
       const whole = keepsContent ? snapshot : buildToolSnapshot({ ...facts, fidelity }, process, sha256);
       const ownFacts = keepsContent ? spanFacts : toolSpanFacts({ ...content, snapshot: whole }, spanContent);
       return { record, end: (payload = {}) => spans.endTool(span, withPayload(ownFacts, payload)) };
     };
+    if (keepsFiles && !isToolKept(place, facts)) {
+      this.#host.onNotKept();
+      make({ level: 'partial', reason: 'not_sampled' }, false).end();
+      return;
+    }
     const notStored: Fidelity = { level: 'partial', reason: 'no_storage' };
     const made = make(promisesKeys ? facts.fidelity : notStored, promisesKeys);
     this.count++;
@@ -236,6 +265,18 @@ export class ToolRecorder {
     else if (!promisesKeys) made.end();
     else make(notStored, false).end();
   }
+}
+
+/** By the same rules as its trace's calls. */
+function isToolKept({ plan, context, model }: ToolPlace, { trace, time, tool, error }: ToolFacts): boolean {
+  return isKept(plan.sample, {
+    traceId: trace.traceId,
+    route: context.inbound?.route,
+    metadata: context.session?.metadata,
+    model,
+    isError: error !== undefined || tool.error !== undefined,
+    durationMs: Number(BigInt(time.endUnixNano) - BigInt(time.startUnixNano)) / 1e6,
+  });
 }
 
 /** Without what was said to and by the tool. The message of a thrown error stays, as it does of a call. */

@@ -104,6 +104,7 @@ export const METRIC = {
   /** Snapshots that whoever was sent them acknowledged, counter. */
   sent: 'orangebox.recorder.sent',
   /** What was not kept or not sent, counter, by {@link METRIC_ATTR.reason}. */
+  notSampled: 'orangebox.recorder.not_sampled',
   dropped: 'orangebox.recorder.dropped',
   /** Snapshots that wait to be sent, gauge. */
   pending: 'orangebox.recorder.pending',

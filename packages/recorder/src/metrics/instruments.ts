@@ -58,6 +58,9 @@ export function createInstruments(
   count(METRIC.recorded, '{snapshot}', 'Snapshots written to the segment.', (h) =>
     byName(METRIC_ATTR.kind, h.recorded),
   );
+  count(METRIC.notSampled, '{snapshot}', 'What sampling or the level let go.', (h) =>
+    byName(METRIC_ATTR.kind, h.notKept),
+  );
   count(METRIC.dropped, '{snapshot}', 'What was not kept or not sent.', (h) => byName(METRIC_ATTR.reason, h.dropped));
   count(METRIC.sent, '{snapshot}', 'Snapshots that whoever was sent them acknowledged.', ({ sent }) =>
     sent === undefined ? [] : [[sent]],

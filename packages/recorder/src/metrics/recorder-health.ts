@@ -6,6 +6,8 @@ import { nowMs } from '../timers.ts';
 export interface RecorderHealth {
   /** Snapshots in the segment, by kind. */
   recorded: Record<string, number>;
+  /** What sampling or the level let go, by kind. */
+  notKept: Record<string, number>;
   /** By reason. */
   dropped: Record<string, number>;
   /** Absent where nothing is sent. */
@@ -21,6 +23,7 @@ export interface HealthSources {
   recorded: Record<string, number>;
   /** Snapshots that could not be written. */
   unwritten: number;
+  notKept: Record<string, number>;
   /** Faults and warnings by code, as the reporter counts them. */
   faults: Record<string, number>;
   shipper: ShipperStats | undefined;
@@ -43,6 +46,8 @@ const DROP_REASONS: Record<string, string> = {
   inline_unreadable: 'unreadable',
   inline_not_sent: 'not_sent',
   span_queue_full: 'span_queue_full',
+  dir_bytes: 'dir_bytes',
+  dir_age: 'dir_age',
 };
 
 /** Puts the numbers together. */
@@ -57,6 +62,7 @@ export function recorderHealth(sources: HealthSources): RecorderHealth {
   }
   return {
     recorded: sources.recorded,
+    notKept: sources.notKept,
     dropped,
     segmentBytes: sources.segmentBytes,
     segmentSizeBytes: sources.segmentSizeBytes,

@@ -53,6 +53,7 @@ function setUp(env: Record<string, string> = {}) {
     health: () =>
       recorderHealth({
         recorded: { llm: 2 },
+        notKept: {},
         unwritten: 1,
         faults: { payload_refused: 3, inline_cut: 1, inline_value_limit: 1, other: 9 },
         shipper: undefined,

@@ -2,6 +2,7 @@
 import {
   ATTR,
   type CallView,
+  type ErrorInfo,
   type Exchange,
   GEN_AI,
   HTTP_ATTR,
@@ -75,7 +76,7 @@ export function orangeboxPlaceholders(): SpanAttributes {
 export function callSpanFacts(input: CallContentInput, options: SpanContentOptions): CallSpanFacts {
   const { snapshot, views, nested } = input;
   const last = snapshot.exchanges.at(-1);
-  const failure = failureOf(snapshot, last, views?.response);
+  const failure = failureOf(snapshot.error, last, views?.response);
   const attributes = orangeboxAttributes(input);
   if (last) {
     attributes[HTTP_ATTR.requestMethod] = last.request.method;
@@ -147,6 +148,15 @@ export function timeToFirstChunkNano(snapshot: Pick<Snapshot, 'time' | 'exchange
   return nano < 0n ? 0n : nano;
 }
 
+/** Whether a call's span ends as failed. */
+export function isFailed(
+  error: ErrorInfo | undefined,
+  last: Exchange | undefined,
+  response: ResponseView | undefined,
+): boolean {
+  return failureOf(error, last, response) !== undefined;
+}
+
 interface Failure {
   type: string;
   message?: string;
@@ -154,13 +164,13 @@ interface Failure {
 
 /** Why a call counts as failed. A program that stops reading an answer has not failed. */
 function failureOf(
-  snapshot: Snapshot,
+  error: ErrorInfo | undefined,
   last: Exchange | undefined,
   response: ResponseView | undefined,
 ): Failure | undefined {
   const status = last?.response?.status ?? 0;
   if (status >= 400) return { type: String(status), ...messageOf(response?.error?.message) };
-  const broken = last && brokenBy(last, snapshot.error);
+  const broken = last && brokenBy(last, error);
   if (broken) return broken;
   // An error frame in a stream of status 200.
   if (response?.error) {
