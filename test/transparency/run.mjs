@@ -1,0 +1,37 @@
+/**
+ * The transparency suite: every case without and with Orangebox, compared, and what was recorded of it.
+ *
+ *     node test/transparency/run.mjs [--node PATH]... [--only EXPRESSION] [--sample] [--whole] [--jobs N]
+ *
+ * `--node` names a Node.js binary (repeatable; the running one by default), `--whole` streams the whole gigabyte.
+ */
+import { parseArgs } from 'node:util';
+import { runSuite } from './suite/suite.mjs';
+import { countCells, formatTable } from './suite/table.mjs';
+
+const { values } = parseArgs({
+  options: {
+    node: { type: 'string', multiple: true },
+    only: { type: 'string' },
+    sample: { type: 'boolean', default: false },
+    whole: { type: 'boolean', default: false },
+    jobs: { type: 'string', default: '2' },
+    times: { type: 'boolean', default: false },
+  },
+});
+
+const result = await runSuite({
+  nodes: values.node ?? [process.execPath],
+  ...(values.only === undefined ? {} : { only: values.only }),
+  sample: values.sample,
+  whole: values.whole,
+  jobs: Number(values.jobs),
+  onRow: (id, version, { result: mark, milliseconds }) => {
+    if (values.times)
+      console.error(`${mark.padEnd(8)} ${(milliseconds ?? 0).toFixed(0).padStart(6)} ms  ${version}  ${id}`);
+  },
+});
+const { passed, failed, skipped } = countCells(result);
+console.log(formatTable(result));
+console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
