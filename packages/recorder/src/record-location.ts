@@ -2,6 +2,7 @@
 import { crc32 } from 'node:zlib';
 import { decodeSegment, encodeSegmentHeader } from '@orangebox/codec';
 import type { SegmentRecord } from '@orangebox/schema';
+import { presentOffset } from './retention/moved-records.ts';
 import type { SegmentFs } from './segment-directory.ts';
 
 /** Where frames of records stand on the disk: one, or several that follow each other. */
@@ -21,16 +22,18 @@ export function addLocation(list: RecordLocation[], location: RecordLocation): v
   } else list.push(location);
 }
 
-/** Reads records back. @throws when the file is gone or damaged */
+/** Reads records back, also where a sweep has moved them. @throws when the file is gone or damaged, or a sweep took them */
 export function readBack(location: RecordLocation, fs: SegmentFs): SegmentRecord[] {
   const header = encodeSegmentHeader();
   const bytes = new Uint8Array(header.length + location.sizeBytes);
   bytes.set(header);
+  const offset = presentOffset(location.path, location.offset, location.sizeBytes);
+  if (offset === undefined) throw new Error(`removed by a bound of the directory: ${location.path}`);
   const fd = fs.openSync(location.path, 'r');
   try {
     let done = 0;
     while (done < location.sizeBytes) {
-      const n = fs.readSync(fd, bytes, header.length + done, location.sizeBytes - done, location.offset + done);
+      const n = fs.readSync(fd, bytes, header.length + done, location.sizeBytes - done, offset + done);
       if (n <= 0) throw new Error(`segment ends early: ${location.path}`);
       done += n;
     }

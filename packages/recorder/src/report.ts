@@ -4,8 +4,8 @@
 export interface Reporter {
   /** Counts `code`; the first time, `message` goes to stderr as one line. */
   warn(code: string, message: string): void;
-  /** Counts `code` without a word. */
-  count(code: string): void;
+  /** Counts `code` without a word, so many times (once by default). */
+  count(code: string, times?: number): void;
   /** Counts `code`, with the error's message kept for {@link Reporter.faults}. Says it once. */
   fault(code: string, error: unknown): void;
   /** Counts so far, by code. */
@@ -17,10 +17,10 @@ const MAX_MESSAGE_CHARS = 1000;
 /** Makes a reporter that writes through `write` (by default to stderr). */
 export function createReporter(write: (line: string) => void = writeToStderr): Reporter {
   const counts = new Map<string, number>();
-  const bump = (code: string): boolean => {
-    const n = (counts.get(code) ?? 0) + 1;
-    counts.set(code, n);
-    return n === 1;
+  const bump = (code: string, times = 1): boolean => {
+    const before = counts.get(code) ?? 0;
+    counts.set(code, before + times);
+    return before === 0;
   };
   const warn = (code: string, message: string): void => {
     if (!bump(code)) return;
@@ -33,7 +33,7 @@ export function createReporter(write: (line: string) => void = writeToStderr): R
   };
   return {
     warn,
-    count: (code) => void bump(code),
+    count: (code, times) => void bump(code, times),
     fault: (code, error) => warn(code, `internal fault (${code}): ${messageOf(error)}; the program goes on as before`),
     counts: () => Object.fromEntries(counts),
   };

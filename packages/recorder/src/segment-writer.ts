@@ -15,8 +15,9 @@ import {
   segmentHost,
 } from '@orangebox/schema';
 import type { RecordLocation } from './record-location.ts';
+import { ownPidNamespace } from './recovery/liveness.ts';
 import { messageOf, type Reporter } from './report.ts';
-import { sweepSegments } from './retention.ts';
+import { DirectoryBounds } from './retention/directory-bounds.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
 import { nowMs } from './timers.ts';
 
@@ -25,6 +26,8 @@ export interface SegmentWriterOptions {
   dir: string;
   process: ProcessInfo;
   dirBytes: number;
+  /** Recordings whose last record is older are removed; none by default. */
+  maxAgeMs?: number | undefined;
   fsync: 'off' | 'call';
   reporter: Reporter;
   fs?: SegmentFs;
@@ -34,11 +37,16 @@ export interface SegmentWriterOptions {
 }
 
 const ROTATE_BYTES = 16 * 1024 * 1024;
+const MIN_ROTATE_BYTES = 4096;
+/** What a quiet program recorded grows old too. */
+const ROTATE_MS = 24 * 3600_000;
 /** After a failure the disk is left alone for this long. */
 const RETRY_AFTER_MS = 1000;
 const FREE_SPACE_CHECK_MS = 10_000;
 const MIN_FREE_SHARE = 0.05;
 const SEEN_CHECK_MS = 1000;
+/** File numbers in a row that others have taken. */
+const MAX_TAKEN_NUMBERS = 8;
 
 /** Writes one series of segment files, lazily: no file before the first record. */
 export class SegmentWriter {
@@ -48,6 +56,7 @@ export class SegmentWriter {
   readonly #series: Omit<SegmentFileId, 'n'>;
   readonly #rotateBytes: number;
   readonly #frames: FrameBatch = new FrameBatch(crc32);
+  readonly #bounds: DirectoryBounds;
   #n = 0;
   #fd: number | undefined;
   #path = '';
@@ -56,23 +65,42 @@ export class SegmentWriter {
   #failedAtMs = Number.NEGATIVE_INFINITY;
   #failing = false;
   #bodiesAllowed = true;
-  #overBound = false;
   #spaceCheckedAtMs = Number.NEGATIVE_INFINITY;
   #seenAtMs = Number.NEGATIVE_INFINITY;
-  #sweptFiles = 0;
+  #openedAtMs = 0;
   #lostRecords = 0;
 
   constructor(options: SegmentWriterOptions) {
     this.#options = options;
     this.#fs = options.fs ?? realFs;
     this.#now = options.nowMs ?? nowMs;
-    this.#rotateBytes = Math.max(64 * 1024, Math.min(ROTATE_BYTES, Math.floor(options.dirBytes / 4)));
+    this.#rotateBytes = Math.max(MIN_ROTATE_BYTES, Math.min(ROTATE_BYTES, Math.floor(options.dirBytes / 8)));
     this.#series = {
       host: segmentHost(hostname()),
       pid: options.process.pid,
       threadId: options.process.threadId,
       startUnixMs: this.#now(),
     };
+    this.#bounds = new DirectoryBounds({
+      dir: options.dir,
+      dirBytes: options.dirBytes,
+      maxAgeMs: options.maxAgeMs,
+      rotateBytes: this.#rotateBytes,
+      own: this.#series,
+      reporter: options.reporter,
+      fs: this.#fs,
+      nowMs: this.#now,
+      keepFromN: () => Math.min(options.keepFromN?.() ?? this.#n, this.#n),
+      onDropped: (records) => {
+        if (this.#fd !== undefined) this.append([records]);
+      },
+    });
+  }
+
+  /** What the names of its files begin with. */
+  get seriesName(): string {
+    const { host, pid, threadId, startUnixMs } = this.#series;
+    return `${host}-${pid}-${threadId}-${startUnixMs}`;
   }
 
   /** Path of the file that is written to; empty before the first record. */
@@ -90,11 +118,11 @@ export class SegmentWriter {
     return this.#writtenBytes;
   }
 
-  /** False while the disk is nearly full or the bound is used up by others: then bodies are not written. */
+  /** False while the disk or the directory is nearly full: then bodies are not written. */
   get bodiesAllowed(): boolean {
     const now = this.#now();
     if (this.#fd !== undefined && now - this.#spaceCheckedAtMs > FREE_SPACE_CHECK_MS) this.#checkSpace(this.#path);
-    return this.#bodiesAllowed && !this.#overBound;
+    return this.#bodiesAllowed && this.#bounds.allowsBodies;
   }
 
   /**
@@ -104,7 +132,11 @@ export class SegmentWriter {
   append(rows: readonly (readonly SegmentRecord[])[]): RecordLocation[] | undefined {
     if (rows.length === 0) return [];
     try {
-      if (this.#open()) return this.#write(rows.map((row) => this.#encode(row)));
+      if (this.#open()) {
+        const sizes = rows.map((row) => this.#encode(row));
+        if (this.#bounds.hasRoom(sizes.reduce((sum, size) => sum + size, 0))) return this.#write(sizes);
+        this.#frames.take();
+      }
     } catch (error) {
       this.#frames.take();
       this.#fail(error);
@@ -134,37 +166,50 @@ export class SegmentWriter {
     const now = this.#now();
     if (this.#fd !== undefined) {
       if (this.#isRemoved(now)) this.#closeFile();
-      else if (this.#offset < this.#rotateBytes) return true;
+      else if (this.#offset < this.#rotateBytes && now - this.#openedAtMs < ROTATE_MS) return true;
       else this.#finishFile(true);
       this.#n++;
     }
     if (this.#failing && now - this.#failedAtMs < RETRY_AFTER_MS) return false;
+    this.#bounds.opening();
+    if (!this.#bounds.hasRoom(MIN_ROTATE_BYTES)) return false;
     const { dir } = this.#options;
     const directory = prepareSegmentDirectory(dir, new Date(now).toISOString().slice(0, 10), this.#fs);
-    this.#path = join(directory, segmentFileName({ ...this.#series, n: this.#n }));
-    const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND } = constants;
-    this.#fd = this.#fs.openSync(
-      this.#path,
-      O_CREAT | O_EXCL | O_WRONLY | O_APPEND | (constants.O_NOFOLLOW ?? 0),
-      0o600,
-    );
+    this.#fd = this.#create(directory);
     this.#offset = 0;
     this.#seenAtMs = now;
+    this.#openedAtMs = now;
     this.#checkSpace(directory);
-    const removed = this.#sweep();
+    const pidNamespace = ownPidNamespace();
     const start: SegmentRecord = {
       type: 'segmentStart',
       process: this.#options.process,
       startUnixNano: `${BigInt(now) * 1_000_000n}`,
       n: this.#n,
+      ...(pidNamespace === undefined ? {} : { pidNamespace }),
     };
     const header = encodeSegmentHeader();
-    const first: SegmentRecord[] = [start];
-    if (removed) first.push(removed);
+    const first: SegmentRecord[] = [start, ...this.#bounds.records()];
     if (this.#lostRecords > 0) first.push({ type: 'dropped', reason: 'no_storage', count: this.#lostRecords });
     this.#write([header.length + this.#encode(first)], header);
     this.#failing = false;
+    this.#bounds.opened();
     return true;
+  }
+
+  /** Makes the next file. A recovery of another host that took us for ended may have used its number. */
+  #create(directory: string): number {
+    const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND } = constants;
+    const flags = O_CREAT | O_EXCL | O_WRONLY | O_APPEND | (constants.O_NOFOLLOW ?? 0);
+    for (let tries = 1; ; tries++) {
+      this.#path = join(directory, segmentFileName({ ...this.#series, n: this.#n }));
+      try {
+        return this.#fs.openSync(this.#path, flags, 0o600);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries === MAX_TAKEN_NUMBERS) throw error;
+        this.#n++;
+      }
+    }
   }
 
   /** Puts the frames of records into the batch; returns their bytes. */
@@ -193,6 +238,7 @@ export class SegmentWriter {
     }
     this.#offset += total;
     this.#writtenBytes += total;
+    this.#bounds.wrote(total);
     return locations;
   }
 
@@ -206,30 +252,6 @@ export class SegmentWriter {
     } catch (error) {
       return (error as NodeJS.ErrnoException).code === 'ENOENT';
     }
-  }
-
-  #sweep(): SegmentRecord | undefined {
-    const { dir, dirBytes, keepFromN } = this.#options;
-    const oldest = Math.min(keepFromN?.() ?? this.#n, this.#n);
-    const scope = {
-      root: dir,
-      maxBytes: Math.max(0, dirBytes - this.#rotateBytes),
-      own: this.#series,
-      keepFromN: oldest,
-    };
-    const result = sweepSegments(scope, this.#fs, this.#now());
-    this.#overBound = result.totalBytes > dirBytes;
-    if (this.#overBound) {
-      this.#options.reporter.warn(
-        'dir_bytes',
-        `${dir} is over ORANGEBOX_DIR_BYTES and nothing in it may be removed; bodies are not recorded`,
-      );
-    }
-    if (result.removedFiles === 0) return undefined;
-    this.#sweptFiles += result.removedFiles;
-    this.#options.reporter.count('segments_removed');
-    const message = `${result.removedBytes} bytes of the oldest segments removed to stay below ORANGEBOX_DIR_BYTES`;
-    return { type: 'dropped', reason: 'dir_bytes', count: this.#sweptFiles, message };
   }
 
   #checkSpace(path: string): void {

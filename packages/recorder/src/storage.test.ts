@@ -227,35 +227,70 @@ describe('bounds of the disk', () => {
     expect(statSync(linked).size).toBe(2_000_000);
   });
 
-  it('removes the oldest closed segments, its own and of dead processes, and counts them', () => {
+  it('removes the oldest recordings, its own and of dead processes, counts them, and says so once', async () => {
     const dir = join(temporary(), 'box');
     const old = join(dir, 'segments', '2020-01-01');
     mkdirSync(old, { recursive: true });
     const id = { host: segmentHost(hostname()), threadId: 0, startUnixMs: 1, n: 0 };
     const dead = join(old, segmentFileName({ ...id, pid: 4_000_000 }));
-    const alive = join(old, segmentFileName({ ...id, pid: process.ppid }));
+    const alive = join(old, segmentFileName({ ...id, startUnixMs: Date.now(), pid: process.ppid }));
     for (const path of [dead, alive]) {
-      writeFileSync(path, new Uint8Array(400_000));
+      writeFileSync(path, new Uint8Array(300_000));
       utimesSync(path, 1, 1);
     }
     chmodSync(dir, 0o700);
     const box = start({ ORANGEBOX_DIR: dir, ORANGEBOX_DIR_BYTES: '1MiB' });
-    for (let i = 0; i < 12; i++) {
+    for (let i = 0; i < 24; i++) {
       play(box.recorder, { responseChunks: [new Uint8Array(100_000).fill(0x61)] });
-      box.recorder.flushSync('process_exit');
+      box.recorder.flushSync('signal');
+      expect(bytesIn(dir)).toBeLessThanOrEqual(1024 * 1024);
+      // Room is made beside the program.
+      await vi.waitFor(() => expect(bytesIn(dir)).toBeLessThanOrEqual(0.75 * 1024 * 1024));
     }
+    const records = box.finish();
     const paths = segmentPaths(dir);
     expect(paths).not.toContain(dead);
     expect(paths).toContain(alive);
-    const total = paths.reduce((sum, path) => sum + statSync(path).size, 0);
-    expect(total).toBeLessThanOrEqual(1024 * 1024);
-    expect(box.recorder.stats().faults['segments_removed']).toBeGreaterThan(0);
-    const own = paths.filter((path) => path !== alive);
-    const dropped = own
-      .flatMap((path) => [...decodeSegment(readFileSync(path))])
-      .map((f) => f.record)
-      .filter((r) => r.type === 'dropped');
-    expect(dropped.at(-1)).toMatchObject({ reason: 'dir_bytes' });
+    expect(records.calls.length).toBeLessThan(10);
+    for (const call of records.calls) expect(snapshotOf(records, call).digest).toBe(call.digest);
+    expect(records.calls.at(-1)?.fidelity).toEqual({ level: 'exact' });
+    // The file of the dead one held nothing that can be counted in calls.
+    expect(records.dropped.get('dir_bytes')?.count).toBe(24 - records.calls.length + 1);
+    expect(box.recorder.stats().faults['dir_bytes']).toBe(24 - records.calls.length + 1);
+    expect(box.warnings).toEqual([expect.stringContaining('reached ORANGEBOX_DIR_BYTES')]);
+  });
+
+  it('keeps no body, and in the end nothing, where no room can be made', async () => {
+    const dir = join(temporary(), 'box');
+    const other = join(dir, 'segments', '2020-01-01');
+    mkdirSync(other, { recursive: true, mode: 0o700 });
+    const id = { host: segmentHost(hostname()), threadId: 0, startUnixMs: Date.now(), n: 0, pid: process.ppid };
+    writeFileSync(join(other, segmentFileName(id)), new Uint8Array(60_000));
+    const box = start({ ORANGEBOX_DIR: dir, ORANGEBOX_DIR_BYTES: '64KiB' });
+    play(box.recorder);
+    await vi.waitFor(() => expect(readdirSync(dir)).toContain('.full'));
+    for (let i = 0; i < 10; i++) play(box.recorder);
+    const records = box.finish();
+    expect(bytesIn(dir)).toBeLessThanOrEqual(64 * 1024);
+    expect(records.calls.at(-1)?.fidelity).toEqual({ level: 'partial', reason: 'no_storage' });
+    expect(box.warnings.filter((line) => line.includes('ORANGEBOX_DIR_BYTES'))).toHaveLength(1);
+    // The next one looks before it writes.
+    const next = start({ ORANGEBOX_DIR: dir, ORANGEBOX_DIR_BYTES: '64KiB' });
+    const before = bytesIn(dir);
+    play(next.recorder);
+    expect(bytesIn(dir)).toBe(before);
+  });
+
+  it('begins a new file each day', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const box = start();
+    play(box.recorder);
+    box.recorder.flushSync('signal');
+    const first = openExchange(box.recorder);
+    vi.advanceTimersByTime(25 * 3600_000);
+    answer(first);
+    box.finish();
+    expect(segmentPaths(box.dir).length).toBeGreaterThan(1);
   });
 
   it('stops writing bodies on a nearly full disk, and says so', () => {
@@ -373,6 +408,11 @@ describe('other HTTP', () => {
     expect(responseText(snapshotOf(records, records.calls[0]))).toBe('plain');
   });
 });
+
+/** Bytes of all segment files. */
+function bytesIn(dir: string): number {
+  return segmentPaths(dir).reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
+}
 
 function text(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;

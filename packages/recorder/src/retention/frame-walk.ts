@@ -1,0 +1,124 @@
+/** Going over the frames of a segment file in small steps, without the bytes of bodies. */
+import type { FileHandle } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import {
+  FRAME_HEADER_BYTES,
+  FRAME_MAX_BYTES,
+  RECORD_TYPE,
+  type RecordTypeName,
+  SEGMENT_HEADER_BYTES,
+  SEGMENT_MAGIC,
+  SEGMENT_VERSION,
+} from '@orangebox/schema';
+import type { Pace } from './pace.ts';
+
+/** A frame; its content is valid during the visit only. */
+export interface WalkedFrame {
+  /** Undefined for types that this release does not know. */
+  type: RecordTypeName | undefined;
+  offset: number;
+  /** Header included. */
+  sizeBytes: number;
+  /** JSON text, or what stands before the bytes of a chunk. */
+  content: Buffer;
+  /** False where only the first part of a very large content is there. */
+  isWhole: boolean;
+}
+
+/**
+ * `whole`: frames up to the end. `unclean`: torn or damaged somewhere; what stands before it was visited. `unknown`: no
+ * segment, or one of a newer version.
+ */
+export type WalkState = 'whole' | 'unclean' | 'unknown';
+
+const BLOCK_BYTES = 128 * 1024;
+/** Of a larger JSON frame the first part tells enough; its checksum is not looked at. */
+const LARGE_JSON_BYTES = 1024 * 1024;
+const CHUNK_CONTENT_BYTES = 20;
+const CHUNK_MIN_BYTES = FRAME_HEADER_BYTES + 1 + CHUNK_CONTENT_BYTES;
+const TYPE_NAMES: ReadonlyMap<number, RecordTypeName> = new Map(
+  Object.entries(RECORD_TYPE).map(([name, type]) => [type, name as RecordTypeName]),
+);
+
+/**
+ * Visits the frames of a file of known size; a visit that gives false ends the walk.
+ * @throws the file system's error
+ */
+export async function walkFrames(
+  file: FileHandle,
+  sizeBytes: number,
+  pace: Pace,
+  visit: (frame: WalkedFrame) => boolean | void,
+): Promise<WalkState> {
+  const window = new Window(file, sizeBytes, pace);
+  if (!(await window.load(0, SEGMENT_HEADER_BYTES))) return 'unclean';
+  const header = window.slice(0, SEGMENT_HEADER_BYTES);
+  if (header.toString('latin1', 0, SEGMENT_MAGIC.length) !== SEGMENT_MAGIC) return 'unknown';
+  if (header.readUInt32LE(SEGMENT_MAGIC.length) !== SEGMENT_VERSION) return 'unknown';
+  let offset = SEGMENT_HEADER_BYTES;
+  while (offset < sizeBytes) {
+    if (pace.isOver) await pace.rest();
+    if (!window.has(offset, FRAME_HEADER_BYTES + 1) && !(await window.load(offset, FRAME_HEADER_BYTES + 1))) {
+      return 'unclean';
+    }
+    const head = window.slice(offset, FRAME_HEADER_BYTES + 1);
+    const payloadBytes = head.readUInt32LE(0);
+    const checksum = head.readUInt32LE(4);
+    const frameBytes = FRAME_HEADER_BYTES + payloadBytes;
+    if (payloadBytes === 0 || payloadBytes > FRAME_MAX_BYTES || offset + frameBytes > sizeBytes) return 'unclean';
+    const type = TYPE_NAMES.get(head[FRAME_HEADER_BYTES] ?? 0);
+    const isChunk = type === 'requestChunk' || type === 'responseChunk';
+    if (isChunk && frameBytes < CHUNK_MIN_BYTES) return 'unclean';
+    const isWhole = frameBytes <= LARGE_JSON_BYTES;
+    const wanted = isChunk ? CHUNK_MIN_BYTES : isWhole ? frameBytes : LARGE_JSON_BYTES;
+    if (!window.has(offset, wanted) && !(await window.load(offset, wanted))) return 'unclean';
+    const bytes = window.slice(offset, wanted);
+    if (!isChunk && isWhole && crc32(bytes.subarray(FRAME_HEADER_BYTES)) >>> 0 !== checksum) return 'unclean';
+    const content = bytes.subarray(FRAME_HEADER_BYTES + 1);
+    if (visit({ type, offset, sizeBytes: frameBytes, content, isWhole }) === false) return 'whole';
+    offset += frameBytes;
+  }
+  return 'whole';
+}
+
+/** A block of the file that moves forward. */
+class Window {
+  readonly #file: FileHandle;
+  readonly #sizeBytes: number;
+  readonly #pace: Pace;
+  #block: Buffer;
+  #start = 0;
+  #length = 0;
+
+  constructor(file: FileHandle, sizeBytes: number, pace: Pace) {
+    this.#file = file;
+    this.#sizeBytes = sizeBytes;
+    this.#pace = pace;
+    this.#block = Buffer.allocUnsafeSlow(Math.min(BLOCK_BYTES, Math.max(1, sizeBytes)));
+  }
+
+  has(offset: number, length: number): boolean {
+    return offset >= this.#start && offset + length <= this.#start + this.#length;
+  }
+
+  /** Makes a stretch be there; false where the file ends before. */
+  async load(offset: number, length: number): Promise<boolean> {
+    if (offset + length > this.#sizeBytes) return false;
+    if (length > this.#block.length) this.#block = Buffer.allocUnsafeSlow(length);
+    this.#start = offset;
+    this.#length = 0;
+    const wanted = Math.min(this.#block.length, this.#sizeBytes - offset);
+    while (this.#length < length) {
+      const { bytesRead } = await this.#pace.io(
+        this.#file.read(this.#block, this.#length, wanted - this.#length, offset + this.#length),
+      );
+      if (bytesRead === 0) return false;
+      this.#length += bytesRead;
+    }
+    return true;
+  }
+
+  slice(offset: number, length: number): Buffer {
+    return this.#block.subarray(offset - this.#start, offset - this.#start + length);
+  }
+}
