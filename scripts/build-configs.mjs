@@ -44,7 +44,7 @@ const selfContained = (packages) => ({
   alias: sourceAlias(packages),
   deps: {
     alwaysBundle: packages.map((p) => `@orangebox/${p}`),
-    neverBundle: [/^node:/, /^@opentelemetry\//, /^@bufbuild\//],
+    neverBundle: [/^node:/, /^@opentelemetry\//, /^@bufbuild\//, '@orangebox/recorder/recovery'],
   },
   outputOptions: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] } },
 });

@@ -40,6 +40,8 @@ export interface RecorderConfig {
   /** The user's patterns, with flag `g`. */
   redactPatterns: RegExp[];
   fsync: 'off' | 'call';
+  /** What earlier processes left in the directory is shipped too, where there is an endpoint. */
+  recovers: boolean;
   /** Message content goes on spans (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`). */
   captureContent: boolean;
   otel: OtelSettings;
@@ -161,6 +163,7 @@ export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string
     ...(days === 0 ? {} : { maxAgeMs: days * DAY_MS }),
     redactPatterns: readPatterns(env, warn),
     fsync: oneOf('ORANGEBOX_FSYNC', ['off', 'call'], 'off'),
+    recovers: oneOf('ORANGEBOX_RECOVER', ['on', 'off'], 'on') === 'on',
     captureContent: isCaptureOn(valueOf(env, 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT')),
     otel: otel.settings,
     metrics: readMetrics(env, oneOf, number),

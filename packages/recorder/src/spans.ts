@@ -10,7 +10,7 @@
  * `otel/call-spans.ts`. It is loaded with the core, so it is light and loads the SDK itself, later.
  */
 import { randomFillSync } from 'node:crypto';
-import type { ErrorInfo, SnapshotKind, ToolExecution, TraceRef } from '@orangebox/schema';
+import type { ErrorInfo, SnapshotKind, SpansBy, ToolExecution, TraceRef } from '@orangebox/schema';
 import { SPAN_KEY } from './otel/api-shapes.ts';
 import type { PayloadEvent, PayloadRoom } from './payload-on-span.ts';
 import type { CallContext } from './wire-events.ts';
@@ -151,6 +151,16 @@ export interface CallSpans {
   isCongested?(): boolean;
   /** `told` learns what became of spans with payloads, by key; of an application's exporter nobody does. */
   onPayloadsExported?(told: (keys: readonly string[], isAccepted: boolean) => void): void;
+  /** Who exports the spans of a settled handle to a trace endpoint; undefined where nobody does. */
+  exportedBy?(handle: SpanHandle): SpansBy | undefined;
+  /** `told` learns which calls' and tools' own spans our exporter's endpoint acknowledged, by span id. */
+  onSpansSent?(told: (spanIds: readonly string[]) => void): void;
+}
+
+/** Who exports a span, as records say it. */
+export function spansByOf(spans: CallSpans, handle: SpanHandle): { spansBy?: SpansBy } {
+  const spansBy = spans.exportedBy?.(handle);
+  return spansBy === undefined ? {} : { spansBy };
 }
 
 /** Filled in one go; `Math.random` is the program's own and must not be advanced by us. */

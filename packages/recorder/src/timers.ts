@@ -18,6 +18,11 @@ export function useTimers(timers: PlatformTimers | undefined): void {
   given = timers;
 }
 
+/** What is in use, for parts that are built apart from this one. */
+export function platformTimers(): PlatformTimers | undefined {
+  return given;
+}
+
 /** Milliseconds since the Unix epoch. */
 export function nowMs(): number {
   return given ? given.now() : Date.now();

@@ -2,7 +2,7 @@
  * Spans of calls and tools: by the application's provider where there is one, else by the private provider where spans
  * have somewhere to go, else as ids only. Which one is asked anew at each call, since applications set theirs up late.
  */
-import type { TraceRef } from '@orangebox/schema';
+import type { SpansBy, TraceRef } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import { messageOf, type Reporter } from '../report.ts';
 import {
@@ -61,12 +61,14 @@ class OtelCallSpans implements CallSpans {
   readonly #private: ReturnType<typeof createPrivateSpans> | undefined;
   readonly #sampled: ReturnType<typeof samplingDecision>;
   readonly #valueLimit: number;
+  readonly #exportsSpans: boolean;
   readonly #foreign = createForeignSpanWatch();
   #watch: ReturnType<typeof createShutdownWatch> | undefined;
 
   constructor(config: RecorderConfig, reporter: Reporter) {
     this.#reporter = reporter;
     const { exporter, sampler, samplerArgument, attributeValueLimit } = config.otel;
+    this.#exportsSpans = exporter === 'otlp';
     this.#private = exporter === 'none' ? undefined : createPrivateSpans(config, recorderVersion, reporter);
     this.#valueLimit = attributeValueLimit ?? Number.POSITIVE_INFINITY;
     this.#sampled = this.#private ? samplingDecision(sampler, samplerArgument) : () => true;
@@ -224,6 +226,16 @@ class OtelCallSpans implements CallSpans {
 
   onPayloadsExported(told: (keys: readonly string[], isAccepted: boolean) => void): void {
     this.#private?.onPayloadsExported(told);
+  }
+
+  exportedBy(given: SpanHandle): SpansBy | undefined {
+    const handle = given as Handle;
+    if (handle.application) return 'application';
+    return this.#exportsSpans && !handle.suppressed && handle.trace.sampled ? 'orangebox' : undefined;
+  }
+
+  onSpansSent(told: (spanIds: readonly string[]) => void): void {
+    this.#private?.onSpansSent(told);
   }
 
   #newHandle(call: CallSpanStart): Handle {

@@ -24,5 +24,8 @@ export interface SpanSink {
   isCongested?(): boolean;
 }
 
+/** Learns which calls' and tools' own spans an endpoint acknowledged. */
+export type SpansSent = (spanIds: readonly string[]) => void;
+
 /** Learns what became of spans with payloads, by key. */
 export type PayloadsExported = (keys: readonly string[], isAccepted: boolean) => void;

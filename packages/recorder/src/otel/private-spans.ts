@@ -3,7 +3,7 @@ import { ATTR } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import type { Reporter } from '../report.ts';
 import { hidden } from './application-api.ts';
-import type { FinishedSpan, PayloadsExported, SpanSink } from './finished-span.ts';
+import type { FinishedSpan, PayloadsExported, SpanSink, SpansSent } from './finished-span.ts';
 import { nextTurn, nowMs, within } from '../timers.ts';
 
 /** As many as the SDK's own queue holds. */
@@ -15,6 +15,8 @@ export interface PrivateSpans extends SpanSink {
   prepare(): void;
   /** One that is told what became of spans with payloads. */
   onPayloadsExported(told: PayloadsExported): void;
+  /** One that is told which spans an endpoint acknowledged. */
+  onSpansSent(told: SpansSent): void;
 }
 
 /** Makes the sink; `load` is replaced in tests. */
@@ -25,6 +27,7 @@ export function createPrivateSpans(
   load: typeof loadSdkProvider = loadSdkProvider,
 ): PrivateSpans {
   let onExported: PayloadsExported = () => {};
+  let onSent: SpansSent = () => {};
   const waiting: FinishedSpan[] = [];
   let sink: SpanSink | undefined;
   let loading: Promise<void> | undefined;
@@ -46,7 +49,13 @@ export function createPrivateSpans(
 
   const start = (): Promise<void> => {
     loading ??= hidden(() =>
-      load(config, version, (keys, isAccepted) => onExported(keys, isAccepted), tellRefused(reporter)),
+      load(
+        config,
+        version,
+        (keys, isAccepted) => onExported(keys, isAccepted),
+        tellRefused(reporter),
+        (spanIds) => onSent(spanIds),
+      ),
     ).then(
       (loaded) => {
         sink = loaded;
@@ -81,6 +90,9 @@ export function createPrivateSpans(
     onPayloadsExported(told) {
       onExported = told;
     },
+    onSpansSent(told) {
+      onSent = told;
+    },
     async flush(timeoutMs) {
       if (!sink && waiting.length === 0) return;
       const deadline = nowMs() + timeoutMs;
@@ -102,9 +114,10 @@ async function loadSdkProvider(
   version: string,
   onExported: PayloadsExported,
   onRefused: (error: Error | undefined) => void,
+  onSent: SpansSent,
 ): Promise<SpanSink> {
   const { createSdkProvider } = await import('./sdk-provider.ts');
-  return createSdkProvider(config, version, onExported, onRefused);
+  return createSdkProvider(config, version, onExported, onRefused, onSent);
 }
 
 /** Says once that spans are lost: the exporter tells only the API's `diag`, which nobody listens to by default. */

@@ -12,14 +12,14 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { INSTRUMENTATION_SCOPE, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
+import { ATTR, INSTRUMENTATION_SCOPE, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import { BatchProcessor } from './batch-processor.ts';
 import { API_SPAN_KIND, API_STATUS_ERROR, hrTime } from './api-shapes.ts';
 import { BoundedExporter } from './bounded-exporter.ts';
 import { contextWithParent, ROOT_CONTEXT } from './context.ts';
 import { ExitingExporter } from './exiting-exporter.ts';
-import type { FinishedSpan, PayloadsExported, SpanSink } from './finished-span.ts';
+import type { FinishedSpan, PayloadsExported, SpanSink, SpansSent } from './finished-span.ts';
 import { PayloadBacklog } from './payload-backlog.ts';
 import { unheld } from './unheld-exporter.ts';
 
@@ -36,10 +36,11 @@ export async function createSdkProvider(
   version: string,
   onExported: PayloadsExported = () => {},
   onRefused: (error: Error | undefined) => void = () => {},
+  onSent: SpansSent = () => {},
 ): Promise<SpanSink> {
   const ids = new GivenIds();
   const backlog = new PayloadBacklog(() => processor.forceFlush(), onExported);
-  const { processor, exporting } = await createProcessor(config, backlog, onRefused);
+  const { processor, exporting } = await createProcessor(config, backlog, onRefused, onSent);
   const provider = providerWith(processor, ids, config);
   const tracer = tracerOf(provider, version);
   return {
@@ -98,7 +99,7 @@ export async function exportBatch(
   config: Pick<RecorderConfig, 'otel' | 'resource' | 'serviceName'>,
   version: string,
 ): Promise<{ accepted: boolean; reason?: string }> {
-  const exporter = (await otlpExporterFactory(config.otel.protocol))({});
+  const exporter = unheld((await otlpExporterFactory(config.otel.protocol))({}));
   const ended: ReadableSpan[] = [];
   const gathering: SpanProcessor = {
     onStart() {},
@@ -176,11 +177,13 @@ async function createProcessor(
   config: RecorderConfig,
   backlog: PayloadBacklog,
   onRefused: (error: Error | undefined) => void,
+  onSent: SpansSent,
 ): Promise<{ processor: SpanProcessor; exporting?: ExitingExporter }> {
   const bounded = (exporter: SpanExporter): SpanExporter =>
     new BoundedExporter(exporter, (spans, isAccepted, error) => {
       backlog.exported(spans, isAccepted);
       if (!isAccepted) onRefused(error);
+      else if (config.otel.exporter === 'otlp') onSent(ownSpanIds(spans));
     });
   if (config.otel.exporter === 'console') {
     return { processor: new SimpleSpanProcessor(bounded(new ConsoleSpanExporter())) };
@@ -191,6 +194,13 @@ async function createProcessor(
     backlog.exported([span], false),
   );
   return { processor, exporting };
+}
+
+/** Span ids of calls and tools; attempts have no snapshot of their own. */
+function ownSpanIds(spans: readonly ReadableSpan[]): string[] {
+  return spans.flatMap((span) =>
+    span.attributes[ATTR.snapshotFidelity] === undefined ? [] : [span.spanContext().spanId],
+  );
 }
 
 async function otlpExporterFactory(

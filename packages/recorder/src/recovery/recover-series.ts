@@ -144,6 +144,7 @@ class SeriesRecovery {
     this.#file ??= new RecoveredFile(this.#host.dir, this.#series, {
       process: this.#process,
       pidNamespace: this.#scan.pidNamespace,
+      isDurable: this.#host.kind !== 'start',
     });
     return this.#file.append(records);
   }

@@ -11,22 +11,32 @@ import type { Series } from './series-files.ts';
 
 const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_NOFOLLOW } = fs.constants;
 
+/** What a recovered file says of the series, and how it is written. */
+export interface RecoveredFileFacts {
+  process: ProcessInfo;
+  pidNamespace: string | undefined;
+  /** It is forced to the device; a program that runs is not to wait for that. */
+  isDurable: boolean;
+}
+
 /** Made with its first record. */
 export class RecoveredFile {
   readonly #dir: string;
   readonly #series: Series;
   readonly #process: ProcessInfo;
   readonly #pidNamespace: string | undefined;
+  readonly #isDurable: boolean;
   readonly #frames = new FrameBatch(crc32);
   #file: { fd: number; path: string; n: number } | undefined;
   #offset = 0;
   #isUnsynced = false;
 
-  constructor(dir: string, series: Series, about: { process: ProcessInfo; pidNamespace: string | undefined }) {
+  constructor(dir: string, series: Series, about: RecoveredFileFacts) {
     this.#dir = dir;
     this.#series = series;
     this.#process = about.process;
     this.#pidNamespace = about.pidNamespace;
+    this.#isDurable = about.isDurable;
   }
 
   /** The file, once there is one. */
@@ -54,7 +64,7 @@ export class RecoveredFile {
 
   /** Forces what was written to the device. */
   sync(): void {
-    if (!this.#file || !this.#isUnsynced) return;
+    if (!this.#file || !this.#isUnsynced || !this.#isDurable) return;
     fs.fsyncSync(this.#file.fd);
     this.#isUnsynced = false;
   }

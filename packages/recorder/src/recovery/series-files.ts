@@ -24,8 +24,7 @@ export interface Series {
 export function* findSeries(dir: string): Steps<Series[]> {
   const base = join(dir, SEGMENTS_DIRECTORY);
   const found = new Map<string, Series>();
-  for (const date of namesIn(base)) {
-    if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || !statOf(join(base, date))?.isDirectory()) continue;
+  for (const date of datesIn(base)) {
     for (const name of namesIn(join(base, date))) {
       addFile(found, join(base, date, name), name);
       yield;
@@ -37,12 +36,21 @@ export function* findSeries(dir: string): Steps<Series[]> {
 }
 
 /** The files of one series as they are now. */
-export function lookAgain(series: Series, dir: string): Series {
-  const steps = findSeries(dir);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value.find(({ name }) => name === series.name) ?? { ...series, files: [] };
+export function lookAgain({ name, id }: Series, dir: string): Series {
+  const found = new Map<string, Series>([[name, { name, id, files: [] }]]);
+  const base = join(dir, SEGMENTS_DIRECTORY);
+  for (const date of datesIn(base)) {
+    for (const fileName of namesIn(join(base, date))) {
+      if (fileName.startsWith(`${name}-`)) addFile(found, join(base, date, fileName), fileName);
+    }
   }
+  const now = found.get(name) ?? { name, id, files: [] };
+  now.files.sort((a, b) => a.n - b.n);
+  return now;
+}
+
+function datesIn(base: string): string[] {
+  return namesIn(base).filter((date) => /^\d{4}-\d{2}-\d{2}$/.test(date) && statOf(join(base, date))?.isDirectory());
 }
 
 function addFile(found: Map<string, Series>, path: string, fileName: string): void {
