@@ -64,6 +64,8 @@ export interface PlannedAnswer {
   hang?: boolean;
   answerEarly?: boolean;
   stopReading?: boolean;
+  /** The same once the request was read, when it depends on what is in it. */
+  afterReading?: (spans: readonly ReceivedSpan[]) => Omit<PlannedAnswer, 'afterReading'>;
 }
 
 export type Behaviour = (request: {

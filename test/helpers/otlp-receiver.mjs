@@ -136,7 +136,8 @@ export function decodeMetrics(body, contentType) {
 
 /**
  * Starts a receiver on a loopback port. `behave({path, body, number})` gives `{status, headers, body, delayMs}`, or
- * `{closeAfterBytes}` to cut the connection while the request comes in, or `{hang: true}` never to answer.
+ * `{closeAfterBytes}` to cut the connection while the request comes in, or `{hang: true}` never to answer;
+ * `{afterReading: (spans) => ({status})}` looks at what came first.
  */
 export async function startOtlpReceiver(behave = () => ({})) {
   const requests = [];
@@ -146,7 +147,7 @@ export async function startOtlpReceiver(behave = () => ({})) {
   let behaviour = behave;
   const server = createServer(async (req, res) => {
     const n = ++number;
-    const planned = behaviour({ path: req.url, number: n, headers: req.headers });
+    const planned = { ...behaviour({ path: req.url, number: n, headers: req.headers }) };
     req.on('error', () => {});
     if (planned.answerEarly) {
       res.writeHead(planned.status ?? 413, { connection: 'close' }).end();
@@ -178,21 +179,22 @@ export async function startOtlpReceiver(behave = () => ({})) {
     const raw = Buffer.concat(chunks);
     const body = req.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw;
     const isMetrics = req.url.endsWith('/v1/metrics');
-    const status = planned.status ?? 200;
     const entry = {
       number: n,
       path: req.url,
       headers: req.headers,
-      status,
+      status: 200,
       sizeBytes: raw.length,
       atMs: performance.now(),
       body,
       spans: isMetrics ? [] : decodeSpans(body, req.headers['content-type'] ?? ''),
       metrics: isMetrics ? decodeMetrics(body, req.headers['content-type'] ?? '') : [],
     };
+    Object.assign(planned, planned.afterReading?.(entry.spans));
+    entry.status = planned.status ?? 200;
     const answer = () => {
       requests.push(entry);
-      if (!planned.hang) res.writeHead(status, planned.headers ?? {}).end(planned.body ?? '');
+      if (!planned.hang) res.writeHead(entry.status, planned.headers ?? {}).end(planned.body ?? '');
       notify();
     };
     if (planned.delayMs) setTimeout(answer, planned.delayMs);

@@ -2,13 +2,11 @@
  * The inline transport: a snapshot rides on its own span, as an event. The span is ended once the snapshot has been
  * compressed beside the program; what waits for that is a few words, and its bytes are read again from the segment.
  */
-import { gzipSync } from 'node:zlib';
 import { PAYLOAD_PART_MAX_BYTES } from '@orangebox/schema';
 import { payloadEvent, type PayloadOnSpan, type PayloadRoom } from './payload-on-span.ts';
 import { messageOf } from './report.ts';
-import { sha256Hex } from './sha256.ts';
 import type { ShipperStats } from './shipper.ts';
-import { compressSnapshot } from './shipping/parts.ts';
+import { compressSnapshot, compressSnapshotNow } from './shipping/parts.ts';
 import { afterMs, cancelTimer, nowMs } from './timers.ts';
 
 /** A span that waits for its payload. */
@@ -85,16 +83,19 @@ export class InlinePayloads {
     this.#pump();
   }
 
-  /** Ends the spans of an application's provider now: it will not take them later. Our own goes on as before. */
-  drainSync(): void {
-    const until = performance.now() + DRAIN_MS;
+  /**
+   * Ends the spans of an application's provider now: it will not take them later. After `untilMs` without the
+   * payloads. Our own goes on as before.
+   */
+  drainSync(untilMs: number): void {
+    const until = Math.min(nowMs() + DRAIN_MS, untilMs);
     const isOurs = ({ room }: InlineItem): boolean => room.isAcknowledged;
     const all = [...this.#running.keys(), ...this.#waiting];
     this.#waiting = this.#waiting.filter(isOurs);
     for (const item of all) {
       if (isOurs(item)) continue;
       this.#running.delete(item);
-      if (performance.now() > until) {
+      if (nowMs() >= until) {
         this.#keepLocal(
           item,
           'no_time',
@@ -103,8 +104,8 @@ export class InlinePayloads {
         continue;
       }
       try {
-        const gzip = gzipSync(item.readSnapshotJson());
-        this.#end(item, gzip, sha256Hex(gzip));
+        const { gzip, sha256 } = compressSnapshotNow(item.readSnapshotJson());
+        this.#end(item, gzip, sha256);
       } catch (error) {
         this.#unreadable(item, error);
       }

@@ -143,6 +143,7 @@ it('sends only the missing parts again after an outage in mid-payload', async ()
 it('tries again, oldest first and one at a time, while the endpoint answers 503', async () => {
   const { receiver, shipper, acknowledged } = await setUp(({ number }) => ({ status: number <= 2 ? 503 : 200 }), {
     concurrency: 1,
+    sharedItems: 1,
   });
   const items = [smallItem(), smallItem(), smallItem()];
   for (const item of items) shipper.offer(item);

@@ -9,10 +9,11 @@ import { hidden } from '../otel/application-api.ts';
 import type { Shipper, ShipperHost, ShipperStats, ShipItem } from '../shipper.ts';
 import { createExitWatch } from './exit-watch.ts';
 import { createPacing, type Pacing } from './pacing.ts';
-import { compressSnapshot, partOf } from './parts.ts';
+import { createGatheredItems, type GatheredItems, type LoadedItem, mayShare } from './gathered-items.ts';
+import { compressSnapshot, onlyPartOf, partOf, type Payload } from './parts.ts';
 import { createTransport, type SendOutcome, type Transport } from './transport.ts';
 import { createWaitingItems, FAILURES_BEFORE_YIELDING, newItem, type WaitingItem } from './waiting-items.ts';
-import { afterMs, cancelTimer, nowMs } from '../timers.ts';
+import { afterMs, cancelTimer, nextTurn, nowMs } from '../timers.ts';
 
 export { prepareSend } from '../send-once.ts';
 
@@ -23,6 +24,10 @@ export interface ShipperLimits {
   bytesInFlight: number;
   /** Items that may wait; more stay in the segment only. */
   waiting: number;
+  /** Small payloads that share a request; 1 gives each its own. */
+  sharedItems: number;
+  /** Longest time that a small payload waits for others. */
+  gatherMs: number;
   /** Silence on a connection after which a request is given up. */
   timeoutMs: number;
   firstPauseMs: number;
@@ -38,6 +43,8 @@ const DEFAULT_LIMITS: ShipperLimits = {
   concurrency: 4,
   bytesInFlight: 32 * 1024 * 1024,
   waiting: 50_000,
+  sharedItems: 32,
+  gatherMs: 100,
   timeoutMs: 30_000,
   firstPauseMs: 500,
   longestPauseMs: 30_000,
@@ -84,12 +91,15 @@ class PayloadShipper implements Shipper {
   readonly #transport: Transport;
   readonly #pacing: Pacing;
   readonly #waiting = createWaitingItems();
+  readonly #gathered: GatheredItems;
   readonly #watch = createExitWatch(250, () => this.#abandon());
   /** When each key that is neither shipped nor given up was offered, oldest first. */
   readonly #unsent = new Map<string, number>();
   readonly #flushes = new Set<() => void>();
   #envelope: Promise<Envelope> | undefined;
+  /** Requests under way, and the payloads in them. */
   #sending = 0;
+  #itemsInFlight = 0;
   #bytesInFlight = 0;
   #offered = 0;
   #shipped = 0;
@@ -111,6 +121,7 @@ class PayloadShipper implements Shipper {
     this.#place = `the payload endpoint at ${url.origin}`;
     this.#transport = createTransport(url, validHeaders(config.endpointHeaders, host), limits.timeoutMs);
     this.#pacing = createPacing(limits);
+    this.#gathered = createGatheredItems(limits, () => this.#pump());
   }
 
   offer(item: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
@@ -126,7 +137,10 @@ class PayloadShipper implements Shipper {
       return;
     }
     this.#unsent.set(item.key, nowMs());
-    this.#waiting.add(newItem(item));
+    const waiting = newItem(item);
+    const isGathered =
+      snapshotJsonNow !== undefined && this.#mayGather(item) && this.#gathered.tryAdd(waiting, snapshotJsonNow);
+    if (!isGathered) this.#waiting.add(waiting);
     this.#pump(item, snapshotJsonNow);
   }
 
@@ -162,19 +176,31 @@ class PayloadShipper implements Shipper {
       offered: this.#offered,
       shipped: this.#shipped,
       failed: this.#failed,
-      pending: this.#waiting.size + this.#sending,
-      inFlightBytes: this.#bytesInFlight,
+      pending: this.#waiting.size + this.#gathered.count + this.#itemsInFlight,
+      inFlightBytes: this.#bytesInFlight + this.#gathered.jsonBytes,
       ...(oldestUnsentMs === undefined ? {} : { oldestUnsentMs }),
       ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
     };
+  }
+
+  /** Nothing that is older waits, and the endpoint takes what it gets. */
+  #mayGather({ sizeBytes }: ShipItem): boolean {
+    const bytes = this.#bytesInFlight + this.#gathered.jsonBytes + sizeBytes;
+    return this.#waiting.size === 0 && this.#pacing.failures === 0 && bytes <= this.#limits.bytesInFlight;
   }
 
   /** Starts as many sends as may run now, and comes back when a pause is over. */
   #pump(fresh?: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
     cancelTimer(this.#timer);
     this.#timer = undefined;
+    // Nobody knows how long a pause will be: until then they are a few words each, like all that wait.
+    if (this.#pacing.failures > 0) for (const { waiting } of this.#gathered.take()) this.#waiting.add(waiting);
     for (;;) {
       if (this.#sending >= this.#pacing.concurrency) return;
+      if (this.#gathered.isDue || (this.#gathered.count > 0 && (this.#flushes.size > 0 || this.#waiting.size > 0))) {
+        this.#start(this.#gathered.take());
+        continue;
+      }
       const now = nowMs();
       const next = this.#waiting.peek(now);
       const dueMs = this.#waiting.dueMs();
@@ -184,34 +210,69 @@ class PayloadShipper implements Shipper {
         this.#timer = afterMs(waitMs, () => this.#pump()).unref();
         return;
       }
-      const { sizeBytes } = next.item;
-      if (this.#sending > 0 && this.#bytesInFlight + sizeBytes > this.#limits.bytesInFlight) return;
-      this.#waiting.take(now);
-      this.#sending++;
-      this.#bytesInFlight += sizeBytes;
-      const readNow = next.item === fresh ? snapshotJsonNow : undefined;
-      void hidden(() => this.#run(next, readNow));
+      if (this.#sending > 0 && this.#bytesInFlight + next.item.sizeBytes > this.#limits.bytesInFlight) return;
+      this.#start(this.#takeLoad(now), next.item === fresh ? snapshotJsonNow : undefined);
     }
   }
 
-  async #run(waiting: WaitingItem, readNow?: () => Uint8Array): Promise<void> {
+  /** The next item, with those after it that may share its request. */
+  #takeLoad(now: number): LoadedItem[] {
+    const load: LoadedItem[] = [];
+    let bytes = 0;
+    for (let next = this.#waiting.take(now); next; next = this.#waiting.take(now)) {
+      load.push({ waiting: next });
+      bytes += next.item.sizeBytes;
+      const after = this.#waiting.peek(now);
+      if (!after || this.#pacing.failures > 0 || !mayShare(next) || !mayShare(after)) break;
+      if (!this.#gathered.hasRoom(load.length, bytes, after.item)) break;
+      if (this.#bytesInFlight + bytes + after.item.sizeBytes > this.#limits.bytesInFlight) break;
+    }
+    return load;
+  }
+
+  #start(load: LoadedItem[], readNow?: () => Uint8Array): void {
+    const bytes = load.reduce((sum, { waiting }) => sum + waiting.item.sizeBytes, 0);
+    this.#sending++;
+    this.#itemsInFlight += load.length;
+    this.#bytesInFlight += bytes;
+    void hidden(() => this.#run(load, bytes, readNow));
+  }
+
+  async #run(load: LoadedItem[], bytes: number, readNow?: () => Uint8Array): Promise<void> {
     this.#watch.start();
+    const ready: Required<LoadedItem>[] = [];
+    for (const { waiting, payload } of load) {
+      // One per turn, so that the program gets its own between them.
+      if (ready.length > 0 && !payload) await new Promise<void>((resolve) => void nextTurn(resolve));
+      try {
+        const json = payload ? undefined : await (readNow ?? waiting.item.readSnapshotJson)();
+        const made = payload ?? (json && (await compressSnapshot(json)));
+        if (made) ready.push({ waiting, payload: made });
+      } catch (error) {
+        this.#lost(waiting, error);
+      }
+    }
+    const [first] = ready;
     try {
-      await this.#ship(waiting, readNow);
+      if (ready.length > 1) await this.#shipShared(ready);
+      else if (first) await this.#shipAlone(first.waiting, first.payload);
     } catch (error) {
-      // The segment is gone or can't be read: nothing that another try would change.
-      this.#unsent.delete(waiting.item.key);
-      this.#giveUp(
-        'payload_lost',
-        `a recording can't be read back (${error instanceof Error ? error.message : 'unknown'})`,
-      );
+      for (const { waiting } of ready) this.#lost(waiting, error);
     }
     this.#sending--;
-    this.#bytesInFlight -= waiting.item.sizeBytes;
+    this.#itemsInFlight -= load.length;
+    this.#bytesInFlight -= bytes;
     if (this.#sending === 0) this.#watch.stop();
     this.#pump();
     const isPointless = this.#flushFailures >= FAILURES_PER_FLUSH && this.#sending === 0;
     if (this.#isIdle() || isPointless) for (const done of [...this.#flushes]) done();
+  }
+
+  /** The segment is gone or can't be read: nothing that another try would change. */
+  #lost({ item }: WaitingItem, error: unknown): void {
+    this.#unsent.delete(item.key);
+    const reason = error instanceof Error ? error.message : 'unknown';
+    this.#giveUp('payload_lost', `a recording can't be read back (${reason})`);
   }
 
   #loadEnvelope(): Promise<Envelope> {
@@ -219,10 +280,9 @@ class PayloadShipper implements Shipper {
     return this.#envelope;
   }
 
-  async #ship(waiting: WaitingItem, readNow?: () => Uint8Array): Promise<void> {
+  async #shipAlone(waiting: WaitingItem, payload: Payload): Promise<void> {
     const { item } = waiting;
     const { encodeEnvelope, rejectedSpans } = await this.#loadEnvelope();
-    const payload = await compressSnapshot(readNow ? readNow() : await item.readSnapshotJson());
     if (waiting.acknowledged?.payloadSha256 !== payload.sha256) {
       waiting.acknowledged = { payloadSha256: payload.sha256, parts: new Set() };
     }
@@ -236,22 +296,47 @@ class PayloadShipper implements Shipper {
         return;
       }
       parts.add(index);
-      if (this.#pacing.failures > 0) this.#waiting.recovered();
-      this.#pacing.succeeded();
+      this.#accepted(1);
     }
+    this.#acknowledge(item);
+  }
+
+  /** A request is a list of resources, and protobuf joins lists by joining their bytes. */
+  async #shipShared(ready: readonly Required<LoadedItem>[]): Promise<void> {
+    const { encodeEnvelope, rejectedSpans } = await this.#loadEnvelope();
+    const body = Buffer.concat(
+      ready.flatMap(({ waiting, payload }) => encodeEnvelope(waiting.item, onlyPartOf(payload), this.#serviceName)),
+    );
+    const outcome = afterAnswer(await this.#transport.send([body]), rejectedSpans);
+    if (outcome.kind === 'accepted') {
+      this.#accepted(ready.length);
+      for (const { waiting } of ready) this.#acknowledge(waiting.item);
+      return;
+    }
+    // Whatever it is about, it may be about any of them: each is tried by itself before anything is said of it.
+    const isOpen = outcome.kind === 'refused' || outcome.kind === 'later';
+    if (isOpen) this.#gathered.answered(ready.length, false);
+    for (const { waiting } of ready) {
+      if (isOpen) waiting.isAlone = true;
+      this.#waiting.putBack(waiting);
+    }
+    this.#endpointFailed(outcome);
+  }
+
+  #accepted(items: number): void {
+    if (this.#pacing.failures > 0) this.#waiting.recovered();
+    this.#pacing.succeeded();
+    this.#gathered.answered(items, true);
+  }
+
+  #acknowledge({ key }: ShipItem): void {
     this.#shipped++;
-    this.#unsent.delete(item.key);
-    this.#host.acknowledged(item.key);
+    this.#unsent.delete(key);
+    this.#host.acknowledged(key);
   }
 
   #notAccepted(waiting: WaitingItem, outcome: Exclude<SendOutcome, { kind: 'accepted' }>): void {
-    if (outcome.kind === 'abandoned') {
-      // A pause, else the next try would hold the process again.
-      this.#pacing.failed();
-      this.#waiting.putBack(waiting);
-      return;
-    }
-    this.#lastError = outcome.reason;
+    this.#endpointFailed(outcome);
     if (outcome.kind === 'refused') {
       this.#unsent.delete(waiting.item.key);
       this.#host.quarantined(waiting.item.key, outcome.reason);
@@ -259,8 +344,19 @@ class PayloadShipper implements Shipper {
         'payload_refused',
         `${this.#place} refused a recording (${outcome.reason}); it stays on this machine`,
       );
+    } else if (outcome.kind === 'later') this.#failedAgain(waiting, outcome.reason);
+    else this.#waiting.putBack(waiting);
+  }
+
+  /** What an outcome means for the endpoint. */
+  #endpointFailed(outcome: Exclude<SendOutcome, { kind: 'accepted' }>): void {
+    if (outcome.kind === 'abandoned') {
+      // A pause, else the next try would hold the process again.
+      this.#pacing.failed();
       return;
     }
+    this.#lastError = outcome.reason;
+    if (outcome.kind === 'refused') return;
     this.#flushFailures++;
     if (outcome.kind === 'misconfigured') {
       this.#isMisconfigured = true;
@@ -269,14 +365,12 @@ class PayloadShipper implements Shipper {
         `${this.#place} does not take recordings (${outcome.reason}${adviceOn(outcome.reason)}); ${STAY}`,
       );
       this.#pacing.failed(this.#limits.longestPauseMs / 2);
-      this.#waiting.putBack(waiting);
       return;
     }
     this.#pacing.failed(outcome.retryAfterMs);
     if (this.#pacing.failures === FAILURES_BEFORE_REPORT) {
       this.#host.report('payload_unreachable', `${this.#place} can't take recordings (${outcome.reason}); ${STAY}`);
     }
-    this.#failedAgain(waiting, outcome.reason);
   }
 
   /** Oldest first, as long as nobody else fares better: an item that fails while others are taken has to stand aside. */
@@ -314,7 +408,7 @@ class PayloadShipper implements Shipper {
   }
 
   #isIdle(): boolean {
-    return this.#waiting.size === 0 && this.#sending === 0;
+    return this.#waiting.size === 0 && this.#sending === 0 && this.#gathered.count === 0;
   }
 }
 

@@ -15,13 +15,15 @@ export interface WaitingItem {
   acceptedAtFirstFailure: number;
   /** Not to be tried before; 0 for an item that has no pause of its own. */
   notBeforeMs: number;
+  /** A request that it shared with others was not accepted: it may have been the reason. */
+  isAlone: boolean;
   /** Parts that were acknowledged, of the payload with this digest. */
   acknowledged?: { payloadSha256: string; parts: Set<number> };
 }
 
 /** An item that has not been tried. */
 export function newItem(item: ShipItem): WaitingItem {
-  return { item, failures: 0, failingSinceMs: 0, acceptedAtFirstFailure: 0, notBeforeMs: 0 };
+  return { item, failures: 0, failingSinceMs: 0, acceptedAtFirstFailure: 0, notBeforeMs: 0, isAlone: false };
 }
 
 /** Failures after which an item stands behind the others. */
