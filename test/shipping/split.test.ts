@@ -149,5 +149,5 @@ it('sends the configured headers to the payload endpoint only', async () => {
   expect(program.code).toBe(0);
   for (const { headers } of receiver.requests)
     expect(headers).toMatchObject({ 'x-tenant': 'a b', authorization: 'Bearer t' });
-  expect(receiver.requests.length).toBe(4);
+  expect(receiver.payloads().length).toBe(4);
 });
