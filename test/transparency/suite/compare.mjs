@@ -1,7 +1,7 @@
 /** Compares what two runs of a program showed; what differs by the run alone is made equal first. */
 
 function plain(text, run) {
-  let result = text;
+  let result = run.plain === undefined ? text : run.plain(text);
   for (const [from, to] of run.names) result = result.replaceAll(from, to);
   return result.replaceAll(/\(node:\d+\)/g, '(node:<pid>)').replaceAll(/127\.0\.0\.1:\d{4,5}/g, '127.0.0.1:<port>');
 }

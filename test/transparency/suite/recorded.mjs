@@ -68,9 +68,13 @@ function pairUp(requests, exchanges) {
   return failures;
 }
 
-function checkSpans(snapshots, calls, run, natural) {
+/** `died`: how many calls have no end of their own, since the process or its thread was ended from outside. */
+function checkSpans(snapshots, calls, run, { natural, died = 0 }) {
   const failures = [];
-  for (const snapshot of snapshots) {
+  const isEnded = ({ id }) => calls.some((call) => call.trace.spanId === id);
+  const open = snapshots.filter((snapshot) => !isEnded(snapshot)).length;
+  if (open !== died) failures.push(`${open} calls have no end, ${died} expected`);
+  for (const snapshot of snapshots.filter(isEnded)) {
     const { id } = snapshot;
     const ended = calls.filter((call) => call.trace.spanId === id);
     if (ended.length !== 1) failures.push(`call ${id} is ended ${ended.length} times`);
@@ -84,7 +88,8 @@ function checkSpans(snapshots, calls, run, natural) {
         failures.push(`the exported span of call ${id} has another digest`);
     }
   }
-  if (calls.length !== snapshots.length) failures.push(`${calls.length} ended calls, ${snapshots.length} snapshots`);
+  if (calls.length !== snapshots.length - open)
+    failures.push(`${calls.length} ended calls, ${snapshots.length} snapshots`);
   return failures;
 }
 
@@ -106,7 +111,8 @@ export async function checkRecording(testCase, run) {
   const expected = testCase.calls ?? recorded.length;
   if (snapshots.length !== expected) failures.push(`${snapshots.length} calls, ${expected} expected`);
   const natural = run.code !== null && testCase.natural !== false && testCase.local !== true;
-  failures.push(...checkSpans(snapshots, endedCalls(run.recording), run, natural));
+  const { died } = testCase;
+  failures.push(...checkSpans(snapshots, endedCalls(run.recording), run, { natural, died }));
   if (testCase.endings !== undefined) {
     const endings = exchanges.map((e) => `${e.ending}/${e.response?.status ?? '-'}`).sort();
     const wanted = [...testCase.endings].sort();

@@ -1,9 +1,10 @@
 /** One run of a case's program in a child process, with or without Orangebox, and everything it left. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { plainEnvironment, registerPath } from '../../corpus/spawn.mjs';
 import { startOtlpReceiver } from '../../helpers/otlp-receiver.mjs';
 import { startServers } from './servers.mjs';
@@ -17,14 +18,14 @@ const mainProgram = fileURLToPath(new URL('../program/main.mjs', import.meta.url
 const recorderEnvironment = (directory, receiver) => ({
   ORANGEBOX_DIR: directory,
   ORANGEBOX_INCLUDE: '*',
+  // A busy machine needs longer than the half second that a program is kept for.
+  ORANGEBOX_EXIT_FLUSH_MS: '10000',
   ...(receiver === undefined
     ? {}
     : {
         ORANGEBOX_ENDPOINT: receiver.url,
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
         OTEL_METRICS_EXPORTER: 'none',
-        // A busy machine needs longer than the half second that a program is kept for.
-        ORANGEBOX_EXIT_FLUSH_MS: '10000',
       }),
 });
 
@@ -37,7 +38,7 @@ function commandOf(row, paths) {
   const env = { ...testCase.env, ...own?.env };
   if (paths.preload) {
     if (loaded === 'NODE_OPTIONS') env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ''} --require ${registerPath}`.trim();
-    else nodeArgs.unshift('--require', registerPath);
+    else nodeArgs.unshift(loaded, loaded === '--import' ? pathToFileURL(registerPath).href : registerPath);
   }
   return { args: [...nodeArgs, ...(own?.args ?? [mainProgram])], env, cwd: own?.cwd };
 }
@@ -64,6 +65,31 @@ function finished(child, limitMs) {
   });
 }
 
+/** A port for a program that serves something itself. */
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Uses a program that serves something, once it says that it is ready, and asks it to end. */
+function visitWhenReady(child, testCase, webPort, observations) {
+  let text = '';
+  let visited = false;
+  const see = (label, value) => observations.push(JSON.stringify([label, value]));
+  child.stdout.on('data', (part) => {
+    text += part;
+    if (visited || !testCase.ready.test(text)) return;
+    visited = true;
+    testCase
+      .visit({ webPort, see })
+      .catch((error) => see('thrown', String(error.stack)))
+      .finally(() => child.kill('SIGTERM'));
+  });
+}
+
 /**
  * Runs a row once.
  * @returns observations, output and end of the program, the requests its server saw, and with Orangebox where the recording is and
@@ -78,7 +104,9 @@ export async function runOnce(row, preload) {
   try {
     const observationsFile = join(directory, 'observations');
     const origin = `http://127.0.0.1:${servers.port}`;
-    const paths = { directory, recording, origin, preload, node, addresses: servers.addresses };
+    const webPort = testCase.visit === undefined ? undefined : await freePort();
+    const paths = { directory, recording, origin, preload, node, webPort, addresses: servers.addresses };
+    testCase.prepareRun?.(paths);
     const { args, env, cwd } = commandOf(row, paths);
     const task = {
       file: row.file,
@@ -104,13 +132,14 @@ export async function runOnce(row, preload) {
       }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    testCase.watch?.(child, paths);
+    const visits = [];
+    if (testCase.visit !== undefined) visitWhenReady(child, testCase, webPort, visits);
     const ended = await finished(child, testCase.limitMs ?? 60_000);
     const milliseconds = performance.now() - startMs;
     const text = existsSync(observationsFile) ? readFileSync(observationsFile, 'utf8') : '';
     return {
       ...ended,
-      observations: text.split('\n').filter((line) => line !== ''),
+      observations: [...text.split('\n').filter((line) => line !== ''), ...visits],
       milliseconds,
       requests: servers.requests(),
       recording,
@@ -118,8 +147,10 @@ export async function runOnce(row, preload) {
       names: [
         [directory, '<dir>'],
         [`:${servers.port}`, ':<port>'],
+        ...(webPort === undefined ? [] : [[`:${webPort}`, ':<port>']]),
         ...Object.values(servers.addresses).map((port) => [`:${port}`, ':<port>']),
       ],
+      plain: testCase.plain,
       discard: () => rmSync(directory, { recursive: true, force: true }),
     };
   } finally {

@@ -1,0 +1,43 @@
+/** A program that hardens its realm before it does anything: what is frozen stays usable, and as it was. */
+import http from 'node:http';
+
+const roots = [
+  Object,
+  Array,
+  Function,
+  Promise,
+  Map,
+  Set,
+  WeakMap,
+  Error,
+  TypeError,
+  RegExp,
+  Date,
+  Symbol,
+  JSON,
+  Math,
+  Reflect,
+];
+const { Response, Headers, Request, ReadableStream, URL: PlatformURL, AbortController: Aborter } = globalThis;
+const classes = [Response, Headers, Request, ReadableStream, PlatformURL, Aborter, Buffer, Uint8Array];
+for (const root of [...roots, ...classes]) {
+  Object.freeze(root);
+  if (root.prototype !== undefined) Object.freeze(root.prototype);
+}
+for (const name of Object.keys(http)) if (typeof http[name] === 'function') Object.freeze(http[name].prototype);
+Object.freeze(globalThis.fetch);
+
+const url = `${process.env.OPENAI_BASE_URL}/chat/completions`;
+const body = JSON.stringify({ model: 'gpt-test', messages: [{ role: 'user', content: 'hello' }] });
+const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-test' };
+const response = await fetch(url, { method: 'POST', headers, body });
+console.log(response.status, response.constructor.name, await response.json());
+await new Promise((resolve) => {
+  http
+    .request(url, { method: 'POST', headers }, (answer) => {
+      console.log(answer.statusCode, answer.rawHeaders.length);
+      answer.resume().on('close', resolve);
+    })
+    .end(body);
+});
+console.log(Object.isFrozen(Promise.prototype), Object.isFrozen(http.ClientRequest.prototype));
