@@ -1,13 +1,14 @@
 /**
- * Writing everything down when the process ends, without changing how it ends. Installed when the first request is
- * recorded; nothing here keeps the process alive.
+ * Writing everything down when the process ends, without changing how it ends and no longer than was allowed. Installed when
+ * the first request is recorded; nothing here keeps the process alive.
  */
+import { type Instant, instant, nanosSince } from './clock.ts';
 
 /** What the hooks call; no method throws. */
 export interface ExitTarget {
   flush(timeoutMs: number): Promise<void>;
-  flushSync(): void;
-  flushSinkSync(): void;
+  flushSync(timeoutMs: number): void;
+  flushSinkSync(timeoutMs: number): void;
   endUnread(): void;
   readonly recorded: number;
 }
@@ -22,21 +23,63 @@ const { setImmediate, setTimeout } = globalThis;
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
+/** The time that an end of the process may take: one sum for all that happens at it. Anew when there was another request. */
+class ExitTime {
+  readonly #target: ExitTarget;
+  readonly #limitMs: number;
+  #recorded = -1;
+  #spentMs = 0;
+  #since: Instant | undefined;
+
+  constructor(target: ExitTarget, limitMs: number) {
+    this.#target = target;
+    this.#limitMs = limitMs;
+  }
+
+  get leftMs(): number {
+    if (this.#recorded !== this.#target.recorded) {
+      this.#recorded = this.#target.recorded;
+      this.#spentMs = 0;
+    }
+    return Math.max(0, this.#limitMs - this.#spentMs - this.#runningMs());
+  }
+
+  /** It runs from now on. */
+  begin(): void {
+    this.#since ??= instant();
+  }
+
+  /** It stands still: the process may go on. */
+  pause(): void {
+    this.#spentMs += this.#runningMs();
+    this.#since = undefined;
+  }
+
+  #runningMs(): number {
+    return this.#since ? nanosSince(this.#since) / 1e6 : 0;
+  }
+}
+
 /** Installs the hooks. */
 export function installExitHooks(target: ExitTarget, flushMs: number): ExitHooks {
+  const time = new ExitTime(target, flushMs);
   let flushed = -1;
   const onBeforeExit = (): void => {
     // Emitted again after each flush; without news there is nothing to do, and the process ends.
     if (flushed === target.recorded) return;
     flushed = target.recorded;
     target.endUnread();
-    void target.flush(flushMs);
+    time.begin();
+    void target.flush(time.leftMs).then(() => time.pause());
   };
-  const onExit = (): void => target.flushSync();
+  const onExit = (): void => {
+    time.begin();
+    target.flushSync(time.leftMs);
+  };
   process.on('beforeExit', onBeforeExit);
   process.on('exit', onExit);
   const { isMainThread } = process.getBuiltinModule('node:worker_threads');
-  const undo = isMainThread ? SIGNALS.map((signal) => installSignal(signal, target, flushMs)) : [];
+  const undo = isMainThread ? SIGNALS.map((signal) => installSignal(signal, target, time)) : [];
   return {
     uninstall() {
       process.removeListener('beforeExit', onBeforeExit);
@@ -46,13 +89,15 @@ export function installExitHooks(target: ExitTarget, flushMs: number): ExitHooks
   };
 }
 
-function installSignal(signal: NodeJS.Signals, target: ExitTarget, flushMs: number): () => void {
+function installSignal(signal: NodeJS.Signals, target: ExitTarget, time: ExitTime): () => void {
   let ending = false;
   const onSignal = (): void => {
     // Libraries decide by the number of listeners whether they are to end the process: ours does not count.
     process.removeListener(signal, onSignal);
     if (process.listenerCount(signal) > 0) {
-      target.flushSinkSync();
+      time.begin();
+      target.flushSinkSync(time.leftMs);
+      time.pause();
       setImmediate(() => {
         if (!ending) process.prependListener(signal, onSignal);
       }).unref();
@@ -60,18 +105,20 @@ function installSignal(signal: NodeJS.Signals, target: ExitTarget, flushMs: numb
     }
     if (ending) return;
     ending = true;
-    target.flushSinkSync();
+    time.begin();
+    // A second signal ends the process at once, as it would have without us.
+    target.flushSinkSync(0);
     let raised = false;
     const raise = (): void => {
       if (raised) return;
       raised = true;
-      target.flushSync();
+      target.flushSync(time.leftMs);
       // No listener is left, so that the default disposition holds and the exit status tells of the signal.
       process.kill(process.pid, signal);
     };
-    // A second signal while flushing ends the process at once, as it would have without us.
-    void target.flush(flushMs).then(raise, raise);
-    setTimeout(raise, flushMs);
+    const { leftMs } = time;
+    void target.flush(leftMs).then(raise, raise);
+    setTimeout(raise, leftMs);
   };
   process.prependListener(signal, onSignal);
   return () => process.removeListener(signal, onSignal);

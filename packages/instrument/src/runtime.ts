@@ -227,21 +227,21 @@ export class RuntimeHost implements TapHost, Runtime {
   }
 
   /** Ends what is open and writes everything down; the process is about to end. */
-  flushSync(): void {
+  flushSync(timeoutMs: number): void {
     this.endUnread();
     for (const tap of [...this.openTaps]) tap.end({ ending: 'process_exit', stage: tap.stage });
-    this.#flushSinkSync('process_exit');
+    this.#flushSinkSync('process_exit', timeoutMs);
   }
 
   /** Writes everything down; the program goes on, or may. */
-  flushSinkSync(): void {
-    this.#flushSinkSync('signal');
+  flushSinkSync(timeoutMs: number): void {
+    this.#flushSinkSync('signal', timeoutMs);
   }
 
-  #flushSinkSync(ending: 'process_exit' | 'signal'): void {
+  #flushSinkSync(ending: 'process_exit' | 'signal', timeoutMs: number): void {
     this.#useLateSink();
     try {
-      this.#sink?.flushSync(ending);
+      this.#sink?.flushSync(ending, timeoutMs);
     } catch (error) {
       this.fault('flushing at exit', error);
     }

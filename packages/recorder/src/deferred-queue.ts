@@ -1,5 +1,5 @@
 /** Work that the program must not wait for: one piece per turn, in order, without keeping the process alive. */
-import { nextTurn } from './timers.ts';
+import { nextTurn, nowMs } from './timers.ts';
 
 /** Runs pieces of work later, held until it is released. A piece that throws is told and passed over. */
 export class DeferredQueue {
@@ -23,10 +23,14 @@ export class DeferredQueue {
     this.#schedule();
   }
 
-  /** Runs everything now, unless it is held. */
-  drainSync(): void {
+  get isEmpty(): boolean {
+    return this.#work.length === 0;
+  }
+
+  /** Runs now what is there, unless it is held; after `untilMs` the rest is left. */
+  drainSync(untilMs: number): void {
     if (this.#isHeld) return;
-    while (this.#work.length > 0) this.#runOne();
+    while (this.#work.length > 0 && nowMs() < untilMs) this.#runOne();
   }
 
   #schedule(): void {

@@ -61,8 +61,8 @@ export interface Finisher {
   flush(timeoutMs: number): Promise<void>;
   /** Settles when the spans of all ended calls are ended, or after `timeoutMs`. */
   flushSpanPayloads(timeoutMs: number): Promise<void>;
-  /** The same at once: the provider will not take them later. */
-  drainSpanPayloads(): void;
+  /** The same at once, since the provider will not take them later; after `untilMs` without their payloads. */
+  drainSpanPayloads(untilMs: number): void;
   /** Writes down how many were not kept, where that is not on record yet. */
   tellCounts(): void;
   readonly toolCount: number;
@@ -176,8 +176,8 @@ class CallFinisher implements Finisher {
     await this.#inline?.flush(timeoutMs);
   }
 
-  drainSpanPayloads(): void {
-    this.#inline?.drainSync();
+  drainSpanPayloads(untilMs: number): void {
+    this.#inline?.drainSync(untilMs);
   }
 
   shipperStats(): ShipperStats | undefined {

@@ -49,7 +49,7 @@ it("ends an application's spans at once when its provider stops, each once, and 
   const { inline, add, ended } = setUp();
   for (const key of ['a', 'b', 'c']) add(key, { room: THEIRS });
   add('ours');
-  inline.drainSync();
+  inline.drainSync(Number.POSITIVE_INFINITY);
   expect(ended.map(([key]) => key)).toEqual(['a', 'b', 'c']);
   expect(bodyOf(ended[0]![1])).toBe('{"key":"a"}');
   await inline.flush(5000);
@@ -79,7 +79,7 @@ it('ends spans without a payload that cannot travel, and counts why', async () =
   add('limited', { room: { ...OURS, maxChars: 10 } });
   add('gone', { read: gone });
   add('gone-at-once', { read: gone, room: THEIRS });
-  inline.drainSync();
+  inline.drainSync(Number.POSITIVE_INFINITY);
   await inline.flush(5000);
   const reasons = Object.fromEntries(ended.map(([key, { keptLocal }]) => [key, keptLocal]));
   expect(reasons).toEqual({ limited: 'value_limit', gone: 'unreadable', 'gone-at-once': 'unreadable' });

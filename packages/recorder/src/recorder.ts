@@ -27,7 +27,7 @@ import type { ShipperStats } from './shipper.ts';
 import { type CallSpans, provisionalTrace } from './spans.ts';
 import type { SnapshotSource } from './stored-snapshot.ts';
 import type { CallContext, WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from './wire-events.ts';
-import { nextTurn, type PlatformTimers, useTimers } from './timers.ts';
+import { nextTurn, nowMs, type PlatformTimers, useTimers } from './timers.ts';
 
 /** Replaces parts of the recorder; programs under the preload need none of it. */
 export interface RecorderOptions {
@@ -77,6 +77,10 @@ export function createRecorder(options: RecorderOptions = {}): Recorder {
 }
 
 const MAX_REMEMBERED_PARENTS = 10_000;
+/** For finishing calls before the application's provider shuts down. */
+const SHUTDOWN_MS = 500;
+/** With less time than this left, a flush ends though calls are not finished. */
+const LEAST_ROUND_MS = 20;
 
 class SegmentRecorder implements Recorder {
   readonly #config: RecorderConfig;
@@ -134,8 +138,9 @@ class SegmentRecorder implements Recorder {
     this.#budget = new MemoryBudget(config.memoryBytes);
     this.#spans = options.spans ?? createCallSpans(config, reporter);
     this.#spans.onBeforeShutdown?.(() => {
-      this.#finishEnded();
-      this.#finisher?.drainSpanPayloads();
+      const until = nowMs() + SHUTDOWN_MS;
+      this.#finishEnded(until);
+      this.#finisher?.drainSpanPayloads(until);
     });
     this.#queue = new DeferredQueue((error) => reporter.fault('deferred', error));
     this.#source = { process, read: (locations) => locations.flatMap((l) => readBack(l, fs)) };
@@ -210,15 +215,16 @@ class SegmentRecorder implements Recorder {
   }
 
   /** Exchanges that are open stay open: the tap ends them where the process really ends. */
-  flushSync(ending: 'process_exit' | 'signal'): void {
+  flushSync(ending: 'process_exit' | 'signal', timeoutMs: number = Number.POSITIVE_INFINITY): void {
     try {
+      const until = nowMs() + timeoutMs;
       if (this.#loading && !this.#finisher) this.#adopt(loadFinisherNow());
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       const isEnd = ending === 'process_exit';
-      if (isEnd) this.#finishEnded();
-      else this.#queue.drainSync();
+      if (isEnd) this.#finishEnded(until);
+      else this.#queue.drainSync(until);
       this.#finisher?.settleTools(isEnd);
-      if (isEnd) this.#finisher?.drainSpanPayloads();
+      if (isEnd) this.#finisher?.drainSpanPayloads(until);
       this.#finisher?.tellCounts();
       this.#journal.sink.flush();
       this.#sink.flush();
@@ -235,11 +241,14 @@ class SegmentRecorder implements Recorder {
       if (this.#loading && !this.#finisher) this.#adopt(await loadFinisher());
       const left = (): number => Math.max(0, until - performance.now());
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
-      this.#finishEnded();
-      this.#finisher?.settleTools(this.#tracker.openExchanges.size === 0);
-      this.#finisher?.tellCounts();
-      await this.#finisher?.flushSpanPayloads(left());
-      await Promise.all([this.#spans.flush(left()), this.#finisher?.flush(left())]);
+      do {
+        // What is finished needs time to be sent.
+        this.#finishEnded(nowMs() + left() / 2);
+        this.#finisher?.settleTools(this.#tracker.openExchanges.size === 0);
+        this.#finisher?.tellCounts();
+        await this.#finisher?.flushSpanPayloads(left());
+        await Promise.all([this.#spans.flush(left()), this.#finisher?.flush(left())]);
+      } while (this.#finisher && !this.#queue.isEmpty && left() > LEAST_ROUND_MS);
     } catch (error) {
       this.#reporter.fault('flush', error);
     }
@@ -280,12 +289,15 @@ class SegmentRecorder implements Recorder {
     return { ...level, verdict };
   }
 
-  /** Everything that has ended on the wire is finished now. */
-  #finishEnded(): void {
+  /**
+   * Everything that has ended on the wire is finished now, as far as the time goes. The calls that are left stand in the
+   * segment with the ends of their exchanges, of which readers and recovery make them.
+   */
+  #finishEnded(untilMs: number): void {
     this.#journal.sink.flush();
     this.#sink.flush();
     this.#tracker.completeWaiting();
-    this.#queue.drainSync();
+    this.#queue.drainSync(untilMs);
   }
 
   #callEnded(call: OpenCall): void {
@@ -317,8 +329,8 @@ class SegmentRecorder implements Recorder {
     if (this.#spans.mayStopUnseen?.() !== true) return;
     try {
       if (this.#loading && !this.#finisher) this.#adopt(loadFinisherNow());
-      this.#queue.drainSync();
-      this.#finisher?.drainSpanPayloads();
+      this.#queue.drainSync(Number.POSITIVE_INFINITY);
+      this.#finisher?.drainSpanPayloads(Number.POSITIVE_INFINITY);
     } catch (error) {
       this.#reporter.fault('finish_unseen', error);
     }

@@ -113,9 +113,9 @@ export interface WireSink {
   traceOf?(context: CallContext): { traceId: string; spanId?: string } | undefined;
   /**
    * Writes everything known to the segment, synchronously. After a signal the program may go on: what waits for something
-   * that can still come, such as the retry of a failed call, goes on waiting.
+   * that can still come, such as the retry of a failed call, goes on waiting. Calls are finished for `timeoutMs` at most.
    */
-  flushSync(ending: 'process_exit' | 'signal'): void;
+  flushSync(ending: 'process_exit' | 'signal', timeoutMs?: number): void;
   /** Settles when deferred work is done and what can be sent was sent, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
 }
