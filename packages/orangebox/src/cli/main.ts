@@ -181,6 +181,16 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => recover(context, directory, options));
     });
 
+  add('ship', 'ship recordings beside a service, on a shared volume; until it is told to stop')
+    .argument('[directory]', 'recordings (default: --dir, ORANGEBOX_DIR, or the nearest .orangebox upward)')
+    .option('--endpoint <url>', 'where payloads go (default: ORANGEBOX_ENDPOINT)')
+    .option('--once', 'ship what is there, and end')
+    .option('--json', 'as JSON, one line per change of state')
+    .action(async (directory: string | undefined, options, command: Command) => {
+      const { ship } = await import('./commands/ship.ts');
+      await start(command, (context) => ship(context, directory, options));
+    });
+
   add('bucket', 'set up a bucket for recordings').addCommand(
     new Command('init')
       .description('make a bucket, with lifecycle, encryption and the policies of who writes and who reads')

@@ -19,21 +19,27 @@ export interface RecoverySettings {
   kind: 'recover' | 'ship';
   retryQuarantined?: boolean;
   signal?: AbortSignal;
+  /** An endpoint that does not answer is not waited for. */
+  isOnce?: boolean;
   /** An endpoint that does not answer, or refuses, and whatever else a person should know; codes repeat. */
   onTrouble(code: string, message: string): void;
 }
 
 /** Makes what the passes over a directory work with. An endpoint is waited for by a sidecar only. */
 export function createRecovery(settings: RecoverySettings): RecoveryHost {
-  const { dir, config, env, kind, onTrouble, signal, retryQuarantined = false } = settings;
+  const { dir, config, env, kind, onTrouble, signal, retryQuarantined = false, isOnce = kind === 'recover' } = settings;
   const secrets = new SecretKeeper(config.redactPatterns, () => env);
   const told = (code: string, message: string): void => onTrouble(code, secrets.redactor().text(message).text);
   const payloads = config.endpoint
     ? new ShippingSender((serviceName, host) => createShipper({ ...config, serviceName }, host), told, {
-        stopsAtTrouble: kind === 'recover',
+        stopsAtTrouble: isOnce,
       })
     : undefined;
-  signal?.addEventListener('abort', () => payloads?.stop());
+  signal?.addEventListener('abort', () => {
+    if (kind === 'recover') payloads?.stop();
+    // A sidecar finishes what is under way.
+    else setTimeout(() => payloads?.stop(), FINISH_MS).unref();
+  });
   return {
     dir,
     kind,
@@ -46,6 +52,9 @@ export function createRecovery(settings: RecoverySettings): RecoveryHost {
     ...(signal ? { signal } : {}),
   };
 }
+
+/** How long a sidecar that is told to stop waits for answers. */
+const FINISH_MS = 9000;
 
 /** Signals are seen between two slices. */
 const QUICK: Pace = { sliceMs: 50, pause: () => new Promise((resolve) => setImmediate(resolve)) };

@@ -1,13 +1,14 @@
 /** One pass over a directory of recordings: every series whose process has ended. */
 import * as fs from 'node:fs';
 import { OrangeboxError } from '@orangebox/schema';
-import { prepareClaims, programClaimPath, readClaim, sweepClaims } from './claims.ts';
+import { type Claim, prepareClaims, programClaimPath, readClaim, sweepClaims } from './claims.ts';
 import { readDone } from './done-marks.ts';
 import { hasWriter, isNear, SILENT_MS } from './liveness.ts';
 import { noCounts, type RecoveryCounts, type RecoveryHost, recoverSeries } from './recover-series.ts';
 import { scanFrames } from './record-reader.ts';
 import { findSeries, type Series } from './series-files.ts';
 import { inSlices } from './slices.ts';
+import { messageOf } from '../report.ts';
 import { nowMs } from '../timers.ts';
 
 /** What a pass did. */
@@ -27,28 +28,61 @@ export async function recoverDirectory(
   onSeries: (counts: RecoveryCounts) => void = () => {},
 ): Promise<RecoveryReport> {
   const report: RecoveryReport = { series: 0, busy: 0, ...noCounts() };
-  const all = await seriesOf(host);
-  sweepClaims(host.dir, new Set(all.map(({ name }) => name)));
-  for (const series of all) {
+  for (const series of await findAll(host)) {
     if (host.signal?.aborted) break;
     if (isLive(series, host.dir)) continue;
     const left = readDone(host.dir, series);
-    if (left && isNothingToDo(left, host)) {
-      report.quarantined += left.quarantined;
-      report.left += left.payloads;
-      report.spansLeft += left.spans;
-      continue;
+    const counts = await recoverIfNeeded(series, host);
+    if (counts === 'busy') report.busy++;
+    else if (counts === 'nothing') {
+      report.quarantined += left?.quarantined ?? 0;
+      report.left += left?.payloads ?? 0;
+      report.spansLeft += left?.spans ?? 0;
+    } else {
+      report.series++;
+      for (const name of Object.keys(counts) as (keyof RecoveryCounts)[]) report[name] += counts[name];
+      onSeries(counts);
     }
-    const counts = await recoverOne(series, host);
-    if (!counts) {
-      report.busy++;
-      continue;
-    }
-    report.series++;
-    for (const name of Object.keys(counts) as (keyof RecoveryCounts)[]) report[name] += counts[name];
-    onSeries(counts);
   }
   return report;
+}
+
+/** All series; what is left of claims without one is removed. @throws OrangeboxError `OBX_RECOVER_UNREADABLE` */
+export async function findAll(host: RecoveryHost): Promise<Series[]> {
+  const all = await seriesOf(host);
+  sweepClaims(host.dir, new Set(all.map(({ name }) => name)));
+  return all;
+}
+
+/**
+ * Recovers a series of a process that has ended. `nothing`: its mark says so.
+ * @throws OrangeboxError `OBX_RECOVER_NOT_WRITABLE`
+ */
+export async function recoverIfNeeded(
+  series: Series,
+  host: RecoveryHost,
+  held?: Claim,
+): Promise<RecoveryCounts | 'busy' | 'nothing'> {
+  const left = held ? undefined : readDone(host.dir, series);
+  if (left && isNothingToDo(left, host)) return 'nothing';
+  try {
+    prepareClaims(host.dir);
+    const counts = await recoverSeries(series, host, held);
+    if (counts) fs.rmSync(programClaimPath(host.dir, series.name), { force: true });
+    return counts ?? 'busy';
+  } catch (error) {
+    // Another recovery took the next number of the series.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'busy';
+    throw asCodedError(error, host.dir);
+  }
+}
+
+/** A fault of the file system as an error of ours. */
+export function asCodedError(error: unknown, dir: string): OrangeboxError {
+  return new OrangeboxError('OBX_RECOVER_NOT_WRITABLE', `nothing can be written to ${dir}: ${messageOf(error)}`, {
+    hint: 'recovery adds a file to each series: run as the user who made the recordings, on a volume that is writable',
+    cause: error,
+  });
 }
 
 async function seriesOf(host: RecoveryHost): Promise<Series[]> {
@@ -58,23 +92,6 @@ async function seriesOf(host: RecoveryHost): Promise<Series[]> {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw new OrangeboxError('OBX_RECOVER_UNREADABLE', `the recordings in ${host.dir} can't be read (${code})`, {
       hint: 'recordings are private to the user who made them: run as that user',
-      cause: error,
-    });
-  }
-}
-
-async function recoverOne(series: Series, host: RecoveryHost): Promise<RecoveryCounts | undefined> {
-  try {
-    prepareClaims(host.dir);
-    const counts = await recoverSeries(series, host);
-    if (counts) fs.rmSync(programClaimPath(host.dir, series.name), { force: true });
-    return counts;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    // Another recovery took the next number of the series.
-    if (code === 'EEXIST') return undefined;
-    throw new OrangeboxError('OBX_RECOVER_NOT_WRITABLE', `nothing can be written to ${host.dir}: ${message}`, {
-      hint: 'recovery adds a file to each series: run as the user who made the recordings, on a volume that is writable',
       cause: error,
     });
   }

@@ -65,11 +65,16 @@ const SPANS_PER_BATCH = 200;
 const SPAN_BYTES_PER_BATCH = 2 * 1024 * 1024;
 
 /**
- * Recovers a series whose process has ended; undefined when somebody else is at it.
+ * Recovers a series whose process has ended, under the claim that is held or a new one; undefined when somebody else is
+ * at it.
  * @throws the file system's error where nothing can be written
  */
-export async function recoverSeries(found: Series, host: RecoveryHost): Promise<RecoveryCounts | undefined> {
-  const claim = takeClaim(claimPath(host.dir, found.name), host.kind);
+export async function recoverSeries(
+  found: Series,
+  host: RecoveryHost,
+  held?: Claim,
+): Promise<RecoveryCounts | undefined> {
+  const claim = held ?? takeClaim(claimPath(host.dir, found.name), host.kind);
   if (!claim) return undefined;
   const work = new SeriesRecovery(found, host, claim);
   try {

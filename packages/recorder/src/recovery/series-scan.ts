@@ -98,6 +98,12 @@ export class SeriesScan {
     return passed;
   }
 
+  /** Where reading ended. */
+  endOf({ files }: Series): { n: number; offset: number } {
+    const last = files.at(-1);
+    return last ? { n: last.n, offset: this.#readTo.get(last.path) ?? 0 } : { n: 0, offset: 0 };
+  }
+
   /** A payload needs nothing more. */
   settle(key: string): void {
     this.pending.delete(key);

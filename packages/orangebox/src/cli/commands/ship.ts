@@ -1,0 +1,107 @@
+/** `orangebox ship [DIR]`: beside a service on a shared volume, until it is told to stop. */
+import type { FollowCounts, RecoveryCounts } from '@orangebox/recorder/recovery';
+import type { CommandContext } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { usage } from '../parse-options.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { escapeLine, safeJson } from '../text/escape.ts';
+import { plural } from '../text/format.ts';
+import { recordingsIn, shippingConfig } from './recover.ts';
+
+/** Options of `ship`. */
+export interface ShipOptions {
+  endpoint?: string;
+  once?: boolean;
+  json?: boolean;
+}
+
+/** SIGTERM and SIGINT let it finish what is under way, for at most ten seconds. Exit code 7 when `--once` left something. */
+export async function ship(
+  context: CommandContext,
+  directory: string | undefined,
+  options: ShipOptions,
+): Promise<number> {
+  const dir = recordingsIn(context, directory);
+  const config = shippingConfig(context, options.endpoint);
+  if (config.endpoint === undefined)
+    throw usage('no endpoint is set, so there is nowhere to ship to', 'name it with ORANGEBOX_ENDPOINT or --endpoint');
+  const { createRecovery, followDirectory } = await import('@orangebox/recorder/recovery');
+  const stop = new AbortController();
+  void stopSignal().then(() => stop.abort());
+  const isOnce = options.once === true;
+  const log = new StateLog(context, options.json === true);
+  const host = createRecovery({
+    dir,
+    config,
+    env: context.env.all,
+    kind: 'ship',
+    isOnce,
+    signal: stop.signal,
+    onTrouble: (code, message) => log.trouble(code, message),
+  });
+  const { payloads } = host;
+  if (!payloads) throw usage('no endpoint is set', 'name it with ORANGEBOX_ENDPOINT or --endpoint');
+  log.say('started', `shipping the recordings in ${dir}`);
+  await followDirectory({ ...host, payloads }, log, { isOnce });
+  log.say('stopped', `${plural(log.sent, 'payload')} sent`);
+  return isOnce && log.isTroubled ? EXIT.network : EXIT.ok;
+}
+
+/** One line per change of state, never one per payload. */
+class StateLog {
+  sent = 0;
+  readonly #context: CommandContext;
+  readonly #isJson: boolean;
+  #trouble: string | undefined;
+
+  constructor(context: CommandContext, isJson: boolean) {
+    this.#context = context;
+    this.#isJson = isJson;
+  }
+
+  get isTroubled(): boolean {
+    return this.#trouble !== undefined;
+  }
+
+  say(state: string, message: string, more: object = {}): void {
+    const { terminal } = this.#context;
+    if (this.#isJson) terminal.line(safeJson({ at: new Date().toISOString(), state, message, ...more }));
+    else terminal.line(escapeLine(message));
+  }
+
+  trouble(code: string, message: string): void {
+    if (this.#trouble === code) return;
+    this.#trouble = code;
+    this.say('trouble', message, { code });
+  }
+
+  readonly onFollow = (series: string): void => this.say('following', `following ${series}`, { series });
+
+  readonly onLeave = (series: string): void =>
+    this.say('left', `${series} is shipped by its own program now`, { series });
+
+  readonly onRecovered = (series: string, counts: RecoveryCounts): void => {
+    this.#took(counts.sent);
+    const { calls, sent, refused, left } = counts;
+    const died = calls > 0 ? `, ${plural(calls, 'call')} of a process that died completed` : '';
+    const rest = `${refused > 0 ? `, ${refused} refused` : ''}${left > 0 ? `, ${left} left` : ''}`;
+    if (calls + sent + refused + left > 0)
+      this.say('recovered', `${series} has ended: ${plural(sent, 'payload')} sent${died}${rest}`, { series, counts });
+  };
+
+  readonly onSent = (counts: FollowCounts): void => {
+    this.#took(counts.sent);
+    if (counts.refused > 0)
+      this.say('refused', `the endpoint refused ${plural(counts.refused, 'payload')} for good`, { counts });
+    if (counts.lost > 0) this.say('lost', `${plural(counts.lost, 'recording')} can't be read back`, { counts });
+  };
+
+  readonly onFault = (error: unknown): void => this.trouble('fault', error instanceof Error ? error.message : 'fault');
+
+  #took(sent: number): void {
+    this.sent += sent;
+    if (sent === 0 || this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.say('well', 'the endpoint takes recordings again');
+  }
+}
