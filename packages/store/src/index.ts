@@ -20,6 +20,7 @@ export {
   type DroppedCount,
   type SegmentStore,
 } from './segments/segment-store.ts';
+export type { LiveThread, OpenCall } from './segments/live-processes.ts';
 
 // References and sessions
 export type { ReferenceOptions, ResolvedReference } from './reference-types.ts';

@@ -305,6 +305,13 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => run(context, words));
     });
 
+  add('ps', 'list the processes that are being recorded, and their open calls')
+    .option('--json', 'as JSON')
+    .action(async (options, command: Command) => {
+      const { ps } = await import('./commands/ps.ts');
+      await start(command, (context) => ps(context, options));
+    });
+
   add('audit', 'run a command with planted marks and report whatever of Orangebox is where it should not be')
     .argument('<command...>', 'the command and its arguments: orangebox audit -- node app.js')
     .option(

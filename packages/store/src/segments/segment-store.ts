@@ -14,6 +14,7 @@ import { createDirectoryStore, type DirectoryStore } from '../objects/directory-
 import { fsError, normalKey } from '../safe-fs.ts';
 import { ShortRefs } from '../short-refs.ts';
 import type { DeleteResult, ListFilter, SnapshotStore, StoredEntry, StoreProblem } from '../store.ts';
+import { type LiveThread, liveThreads } from './live-processes.ts';
 import { LocalIndex } from './local-index.ts';
 import { isPurgeable, purgeRecords } from './purge.ts';
 import { readEntry } from './entry-facts.ts';
@@ -193,6 +194,12 @@ export class SegmentStore implements SnapshotStore {
       if (series.live) sizes.liveProcesses += 1;
     }
     return sizes;
+  }
+
+  /** The threads that are being recorded now, and their open calls. */
+  async live(): Promise<LiveThread[]> {
+    await this.#index.look();
+    return liveThreads(this.#index.series);
   }
 
   async close(): Promise<void> {
