@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { encodeSegmentHeader, FrameBatch } from '@orangebox/codec';
 import { type ProcessInfo, type SegmentRecord, segmentFileName, segmentHost } from '@orangebox/schema';
+import { hasDiskRoom } from './disk-room.ts';
+import { ownPidNamespace } from './recovery/liveness.ts';
 import type { RecordLocation } from './record-location.ts';
 import type { RecordWriter } from './record-sink.ts';
 import { messageOf, type Reporter } from './report.ts';
@@ -20,12 +22,15 @@ export interface JournalWriterOptions {
   process: ProcessInfo;
   reporter: Reporter;
   fs: SegmentFs;
-  /** False while bodies must not be written, as the disk is nearly full. */
+  /** False while bodies must not be written, as the directory is nearly full. */
   bodiesAllowed: () => boolean;
 }
 
 /** After a failure the disk is left alone for this long. */
 const RETRY_AFTER_MS = 1000;
+const FREE_SPACE_CHECK_MS = 10_000;
+/** File numbers in a row that others have taken. */
+const MAX_TAKEN_NUMBERS = 8;
 
 /** Writes them. Never throws. */
 export class JournalWriter implements RecordWriter {
@@ -42,6 +47,8 @@ export class JournalWriter implements RecordWriter {
   #preparedDate = '';
   #directory = '';
   #failedAtMs = Number.NEGATIVE_INFINITY;
+  #hasRoom = true;
+  #roomCheckedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: JournalWriterOptions) {
     this.#options = options;
@@ -49,7 +56,12 @@ export class JournalWriter implements RecordWriter {
   }
 
   get bodiesAllowed(): boolean {
-    return this.#options.bodiesAllowed();
+    const now = nowMs();
+    if (this.#directory !== '' && Math.abs(now - this.#roomCheckedAtMs) > FREE_SPACE_CHECK_MS) {
+      this.#roomCheckedAtMs = now;
+      this.#hasRoom = hasDiskRoom(this.#directory, this.#options.fs);
+    }
+    return this.#hasRoom && this.#options.bodiesAllowed();
   }
 
   /** Bytes of its files. */
@@ -99,40 +111,46 @@ export class JournalWriter implements RecordWriter {
     const { process } = this.#options;
     const now = nowMs();
     if (Math.abs(now - this.#failedAtMs) < RETRY_AFTER_MS) return false;
-    const name = segmentFileName({
-      host: segmentHost(hostname()),
-      pid: process.pid,
-      threadId: process.threadId,
-      startUnixMs: this.#startUnixMs,
-      n: this.#n++,
-    });
-    this.#fd = this.#openIn(new Date(now).toISOString().slice(0, 10), name);
-    const path = join(this.#directory, name);
-    this.#paths.push(path);
+    this.#prepare(new Date(now).toISOString().slice(0, 10));
+    this.#fd = this.#create();
     this.#offset = 0;
     const header = encodeSegmentHeader();
-    const startUnixNano = `${BigInt(now) * 1_000_000n}`;
-    const size = this.#frames.add({ type: 'segmentStart', process, startUnixNano, n: this.#n - 1 });
+    const pidNamespace = ownPidNamespace();
+    const size = this.#frames.add({
+      type: 'segmentStart',
+      process,
+      startUnixNano: `${BigInt(now) * 1_000_000n}`,
+      n: this.#n - 1,
+      ...(pidNamespace === undefined ? {} : { pidNamespace }),
+    });
     this.#put(header.length + size, [header, ...this.#frames.take()]);
     this.#failedAtMs = Number.NEGATIVE_INFINITY;
     return true;
   }
 
-  /** Files come and go with every call: the directory is only prepared again where it is another, or gone. */
-  #openIn(date: string, name: string): number {
-    const { dir, fs } = this.#options;
-    const flags =
-      constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
-    if (this.#preparedDate === date) {
+  /** Files come and go with every call: the directory is only made and checked again where it is another, or gone. */
+  #prepare(date: string): void {
+    if (this.#preparedDate === date && this.#options.fs.lstatSync(this.#directory, { throwIfNoEntry: false })) return;
+    this.#directory = prepareSegmentDirectory(this.#options.dir, date, this.#options.fs);
+    this.#preparedDate = date;
+  }
+
+  /** Makes the next file. A recovery of another host that took us for ended may have used its number. */
+  #create(): number {
+    const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND } = constants;
+    const flags = O_CREAT | O_EXCL | O_WRONLY | O_APPEND | (constants.O_NOFOLLOW ?? 0);
+    const { pid, threadId } = this.#options.process;
+    for (let tries = 1; ; tries++) {
+      const id = { host: segmentHost(hostname()), pid, threadId, startUnixMs: this.#startUnixMs, n: this.#n++ };
+      const path = join(this.#directory, segmentFileName(id));
       try {
-        return fs.openSync(join(this.#directory, name), flags, 0o600);
+        const fd = this.#options.fs.openSync(path, flags, 0o600);
+        this.#paths.push(path);
+        return fd;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries === MAX_TAKEN_NUMBERS) throw error;
       }
     }
-    this.#directory = prepareSegmentDirectory(dir, date, fs);
-    this.#preparedDate = date;
-    return fs.openSync(join(this.#directory, name), flags, 0o600);
   }
 
   #write(rows: readonly (readonly SegmentRecord[])[]): RecordLocation[] {

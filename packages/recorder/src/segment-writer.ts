@@ -14,6 +14,7 @@ import {
   segmentFileName,
   segmentHost,
 } from '@orangebox/schema';
+import { hasDiskRoom } from './disk-room.ts';
 import type { RecordLocation } from './record-location.ts';
 import { ownPidNamespace } from './recovery/liveness.ts';
 import { messageOf, type Reporter } from './report.ts';
@@ -43,7 +44,6 @@ const ROTATE_MS = 24 * 3600_000;
 /** After a failure the disk is left alone for this long. */
 const RETRY_AFTER_MS = 1000;
 const FREE_SPACE_CHECK_MS = 10_000;
-const MIN_FREE_SHARE = 0.05;
 const SEEN_CHECK_MS = 1000;
 /** File numbers in a row that others have taken. */
 const MAX_TAKEN_NUMBERS = 8;
@@ -256,13 +256,7 @@ export class SegmentWriter {
 
   #checkSpace(path: string): void {
     this.#spaceCheckedAtMs = this.#now();
-    try {
-      const { bavail, blocks } = this.#fs.statfsSync(path);
-      this.#bodiesAllowed = blocks === 0 || bavail / blocks >= MIN_FREE_SHARE;
-    } catch {
-      // File systems without these figures are written to until they say no.
-      this.#bodiesAllowed = true;
-    }
+    this.#bodiesAllowed = hasDiskRoom(path, this.#fs);
     if (!this.#bodiesAllowed) {
       this.#options.reporter.warn(
         'disk_low',
