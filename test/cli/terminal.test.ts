@@ -187,6 +187,7 @@ describe('doctor', () => {
     const recording = new Recording(join(place, '.orangebox'));
     recording.call({ response: { marked: 'marked answer' } });
     recording.add({ type: 'dropped', reason: 'disk_full', count: 3 });
+    recording.add({ type: 'dropped', reason: 'not_sampled', count: 7 });
     const bytes = recording.bytes();
     bytes.write('market', bytes.indexOf('marked answer'));
     recording.write(bytes);
@@ -197,6 +198,9 @@ describe('doctor', () => {
     const checks = JSON.parse(stdout) as { name: string; result: string; message: string; hint?: string }[];
     expect(checks).toContainEqual(
       expect.objectContaining({ name: 'drops', result: 'problem', message: 'disk full 3×' }),
+    );
+    expect(checks).toContainEqual(
+      expect.objectContaining({ name: 'sampling', result: 'ok', message: expect.stringContaining('7 calls') }),
     );
     expect(checks.filter((check) => check.result === 'problem').length).toBeGreaterThanOrEqual(2);
     expect(checks).toContainEqual(

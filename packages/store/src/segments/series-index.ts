@@ -119,6 +119,8 @@ export class SeriesIndex {
       }
     } catch (error) {
       if (!(error instanceof OrangeboxError)) throw error;
+      // Removed since it was listed, as a journal is with every call that is not kept.
+      if (error.code === 'OBX_STORE_NOT_FOUND') return;
       this.#problem(file.path, error.code as `OBX_${string}`, error.message, error.hint);
     }
   }

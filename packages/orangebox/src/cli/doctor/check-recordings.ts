@@ -8,6 +8,8 @@ import type { Check } from './check.ts';
 
 /** A clock may be this much ahead before it is worth a word. */
 const CLOCK_SLACK_MS = 60_000;
+/** Reason of what sampling or the level let go. */
+const NOT_SAMPLED = 'not_sampled';
 
 /** Checks files, losses, drops, shipping and clock. */
 export async function checkRecordings(context: CommandContext): Promise<Check[]> {
@@ -51,10 +53,14 @@ export async function checkRecordings(context: CommandContext): Promise<Check[]>
           name: 'lost',
           result: 'problem',
           message: `${plural(lost.length, 'promised snapshot')} missing, the newest of ${formatTime(lost[0]?.time.startUnixNano ?? '0')}`,
-          hint: 'the oldest files go when ORANGEBOX_DIR_BYTES is reached: raise it, or ship payloads with ORANGEBOX_ENDPOINT',
+          hint: 'somebody removed files of segments; what bounds remove is counted under drops, and never halved',
         },
   );
-  checks.push(dropCheck(drops), clockCheck(ahead));
+  checks.push(
+    dropCheck(drops.filter(({ reason }) => reason !== NOT_SAMPLED)),
+    ...sampledCheck(drops),
+    clockCheck(ahead),
+  );
   const ships = shipped > 0 || context.env.recording['ORANGEBOX_ENDPOINT'] !== undefined;
   if (ships) checks.push(shippingCheck(unshipped, shipped, located.dir));
   if (writer !== undefined) checks.push(writer);
@@ -79,11 +85,26 @@ async function checkNewest(store: SnapshotStore, entry: StoredEntry): Promise<Ch
   }
 }
 
+/** Removed for a bound after an endpoint had them: nothing is lost. */
+const SENT_BEFORE: ReadonlySet<string> = new Set(['dir_bytes_sent', 'dir_age_sent']);
+
 function dropCheck(drops: readonly DroppedCount[]): Check {
   const name = 'drops';
-  if (drops.length === 0) return { name, result: 'ok', message: 'nothing was left out while recording' };
-  const list = drops.map(({ reason, count }) => `${reason.replaceAll('_', ' ')} ${count}×`).join(', ');
-  return { name, result: 'problem', message: list, hint: 'docs/configuration.md has the limits and what they drop' };
+  const lost = drops.filter(({ reason }) => !SENT_BEFORE.has(reason));
+  const sent = drops.reduce((sum, { reason, count }) => sum + (SENT_BEFORE.has(reason) ? count : 0), 0);
+  const removed = sent === 0 ? '' : `${plural(sent, 'recording')} removed after they had been sent`;
+  if (lost.length === 0) return { name, result: 'ok', message: removed || 'nothing was left out while recording' };
+  const list = lost.map(({ reason, count }) => `${reason.replaceAll('_', ' ')} ${count}×`);
+  const message = [...list, ...(removed ? [removed] : [])].join(', ');
+  return { name, result: 'problem', message, hint: 'docs/configuration.md has the limits and what they drop' };
+}
+
+/** What was let go as somebody wished: told, and no loss. */
+function sampledCheck(drops: readonly DroppedCount[]): Check[] {
+  const count = drops.find(({ reason }) => reason === NOT_SAMPLED)?.count ?? 0;
+  if (count === 0) return [];
+  const message = `${plural(count, 'call or tool run', 'calls and tool runs')} not kept, as ORANGEBOX_SAMPLE or the level says`;
+  return [{ name: 'sampling', result: 'ok', message }];
 }
 
 function clockCheck(ahead: readonly StoredEntry[]): Check {
