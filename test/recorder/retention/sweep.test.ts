@@ -162,6 +162,49 @@ describe('a call that stands in several files', () => {
   );
 });
 
+describe('a sweep whose process is killed', () => {
+  test('leaves every call whole or gone, at each replaced file, and the next one takes up what it left', async () => {
+    const { records } = call(0);
+    newBox().write(made.process, [
+      [...records.slice(0, 2), ...call(1).records, ...call(2).records],
+      [...records.slice(2, 4), ...call(3).records, ...call(5).records],
+      [...records.slice(4), ...call(4).records, ...call(8).records],
+    ]);
+    const states: TestDirectory[] = [];
+    const noteState = (): void => {
+      const state = new TestDirectory();
+      boxes.push(state);
+      states.push(state);
+      fsNow.cpSync(box.dir, state.dir, { recursive: true, preserveTimestamps: true });
+      // The one that holds the claims is gone in this state.
+      for (const name of fsNow.readdirSync(join(state.dir, 'claims'))) {
+        const path = join(state.dir, 'claims', name);
+        writeFileSync(path, readFileSync(path, 'utf8').replace(`"pid":${process.pid},`, '"pid":4190001,'));
+      }
+    };
+    const through = {
+      ...rewriteFs,
+      rename: (from: string, to: string): void => {
+        noteState();
+        rewriteFs.rename(from, to);
+        noteState();
+      },
+    };
+    const kept = spansOf(call(2), call(5), call(8));
+    const keepBytes = (await bytesOf(call(2), call(5), call(8))) + 2500;
+    await new Sweeper(through, () => new Pace(1.5, 0)).sweep(box.scope({ keepBytes }), NOW);
+    expect(await box.load()).toEqual(kept);
+    expect(states).toHaveLength(6);
+    for (const state of states) {
+      const left = await state.load();
+      expect([...kept].every((span) => left.has(span))).toBe(true);
+      expect(await sweeper().sweep(state.scope({ keepBytes }), NOW)).toMatchObject({ isBusy: false });
+      expect(await state.load()).toEqual(kept);
+      expect(state.paths.filter((path) => !path.endsWith('.obxs'))).toEqual([]);
+    }
+  });
+});
+
 describe('a process that died', () => {
   test('leaves its open call to the last', async () => {
     const died = makeCalls([{}, { open: true }, { status: 400 }]);

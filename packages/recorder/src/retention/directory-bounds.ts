@@ -153,6 +153,8 @@ export class DirectoryBounds {
           this.#isLooking = false;
           this.#waitsForLook = false;
           this.#lookedAtMs = performance.now();
+          // Written while the last look was under way.
+          if (!this.#wasUseless && this.#usedBytes > this.#triggerBytes) this.#look();
         });
     }).unref();
   }
@@ -179,7 +181,7 @@ export class DirectoryBounds {
       },
       nowMs(),
     );
-    this.#wasUseless = result.freedBytes === 0;
+    this.#wasUseless = result.freedBytes === 0 && (result.isBusy || this.#usedBytes > this.#triggerBytes);
     this.#mark();
     this.#count(result);
   }
