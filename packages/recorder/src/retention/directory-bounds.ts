@@ -39,6 +39,8 @@ type BoundReason = keyof typeof BOUND_NAMES;
 /** Keeps one writer within the bounds of its directory. */
 export class DirectoryBounds {
   readonly #options: BoundsOptions;
+  /** Up to here anything is written: what is beyond belongs to the file that a sweep rewrites, or it could never make room. */
+  readonly #recordBytes: number;
   readonly #bodyBytes: number;
   readonly #triggerBytes: number;
   readonly #targetBytes: number;
@@ -60,8 +62,9 @@ export class DirectoryBounds {
   constructor(options: BoundsOptions) {
     this.#options = options;
     const { dirBytes, rotateBytes } = options;
-    this.#bodyBytes = dirBytes - rotateBytes;
-    this.#triggerBytes = dirBytes - Math.max(2 * rotateBytes, Math.floor(dirBytes / 16));
+    this.#recordBytes = dirBytes - rotateBytes;
+    this.#bodyBytes = dirBytes - 2 * rotateBytes;
+    this.#triggerBytes = dirBytes - Math.max(3 * rotateBytes, Math.floor(dirBytes / 16));
     this.#targetBytes = this.#triggerBytes - Math.max(rotateBytes, Math.floor(dirBytes / 16));
   }
 
@@ -74,7 +77,7 @@ export class DirectoryBounds {
 
   /** So many bytes may be written. */
   hasRoom(sizeBytes: number): boolean {
-    if (this.#usedBytes + sizeBytes <= this.#options.dirBytes && !this.#waitsForLook) return true;
+    if (this.#usedBytes + sizeBytes <= this.#recordBytes && !this.#waitsForLook) return true;
     this.#full();
     return false;
   }
