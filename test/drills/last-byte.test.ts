@@ -11,9 +11,7 @@ import { inRepository } from '../helpers/repository.ts';
 import { registerFile } from '../preload/harness.ts';
 import { startWireServer, type WireServer } from '../wire/wire-server.mjs';
 
-const [killer, program] = ['kill-after-send.cjs', 'kill-program.mjs'].map((name) =>
-  inRepository(`test/drills/${name}`),
-);
+const [killer, program] = ['after-send.cjs', 'clients.mjs'].map((name) => inRepository(`test/drills/kill/${name}`));
 let server: WireServer;
 let runs = 0;
 

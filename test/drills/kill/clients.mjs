@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
 const [client, kind, url] = process.argv.slice(2);
-const require = createRequire(new URL('../programs/clients/package.json', import.meta.url));
+const require = createRequire(new URL('../../programs/clients/package.json', import.meta.url));
 const json = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(3000) }] });
 const headers = { 'content-type': 'application/json' };
 const halves = [Buffer.from(json.slice(0, 1000)), Buffer.from(json.slice(1000))];
