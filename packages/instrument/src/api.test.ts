@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { agent, session, step, suppress, tool } from './api.ts';
+import type { Level } from '@orangebox/schema';
+import { agent, level, session, setLevel, step, suppress, tool } from './api.ts';
 import { installInstrumentation } from './install.ts';
 import { createMemorySink, type MemorySink } from './memory-sink.ts';
 import type { Runtime } from './runtime.ts';
@@ -202,5 +203,42 @@ describe('without the preload', () => {
     expect(session({ id: 'x' }, () => agent('a', () => step('b', () => suppress(() => double(4)))))).toBe(8);
     await call();
     expect([sink.tools, sink.exchanges]).toEqual([[], []]);
+  });
+});
+
+describe('the level', () => {
+  it('is what the recorder says, and set there, also before the first call', () => {
+    expect(level()).toBe('full');
+    const said: Level[] = [];
+    Object.assign(sink, { setLevel: (to: Level) => said.push(to), level: () => said.at(-1) ?? 'errors' });
+    expect(level()).toBe('errors');
+    setLevel('metadata');
+    expect(said).toEqual(['metadata']);
+    expect(level()).toBe('metadata');
+  });
+
+  it('is off without the preload, where it can be set to no effect', () => {
+    runtime?.uninstall();
+    expect(level()).toBe('off');
+    setLevel('full');
+    expect(level()).toBe('off');
+  });
+
+  it('is one of four, with and without the preload', () => {
+    const wrong = 'verbose' as Level;
+    expect(() => setLevel(wrong)).toThrow(
+      new TypeError('setLevel(level): level is not one of full, metadata, errors, off'),
+    );
+    runtime?.uninstall();
+    expect(() => setLevel(wrong)).toThrow(TypeError);
+  });
+
+  it('that a failing recorder is asked for does not reach the program', () => {
+    const fails = (): never => {
+      throw new Error('mine');
+    };
+    Object.assign(sink, { setLevel: fails, level: fails });
+    setLevel('full');
+    expect(level()).toBe('off');
   });
 });
