@@ -7,7 +7,7 @@ import { startProfile } from './cost.ts';
 import { openEventLog, type Tell } from './event-log.ts';
 import { originTeller } from './origin.ts';
 import { type AuditPlan, readPlan } from './plan.ts';
-import { changesOf, type Shape, takeListeners, takeShape, touchGlobals } from './shape.ts';
+import { changesOf, type Shape, takeListeners, takeShape, touchPlatform } from './shape.ts';
 import { watch } from './watch.ts';
 import { watchFiles } from './watch-files.ts';
 import { watchNetwork } from './watch-network.ts';
@@ -77,7 +77,7 @@ function start(plan: AuditPlan): void {
     });
   };
   watchListeners(isOurs, tell, finish);
-  if (isSeeds) touchGlobals();
+  if (isSeeds) touchPlatform();
   process.getBuiltinModule('node:module').syncBuiltinESMExports();
 
   process.on('exit', finish);

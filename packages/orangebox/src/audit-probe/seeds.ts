@@ -27,6 +27,12 @@ async function main(): Promise<void> {
   subscribe('undici:request:create', (message) =>
     tell({ t: 'own', object: 'undici request', names: ownMethods((message as { request: object }).request) }),
   );
+  const seenSockets = new Set<object>();
+  subscribe('net.client.socket', (message) => seenSockets.add((message as { socket: object }).socket));
+  // While requests are on their way: what is put on a socket for one of them is taken off again.
+  subscribe('undici:client:sendHeaders', () => {
+    for (const socket of seenSockets) tell({ t: 'own', object: 'socket', names: ownMethods(socket) });
+  });
   const noteRequest = (object: string, value: object): void => tell({ t: 'own', object, names: ownMethods(value) });
   const waiting = [...seeds.calls];
   const work = async (): Promise<void> => {
@@ -36,8 +42,9 @@ async function main(): Promise<void> {
       await (one.session ? api.session(one.session, send) : send()).catch(() => undefined);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  // The tools first: their payloads are then sent while the calls run, not within the time that an exit has for it.
   for (const tool of seeds.tools) await runTool(api, tool).catch(() => undefined);
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
 async function viaFetch(call: SeedCall): Promise<void> {

@@ -3,6 +3,11 @@
 /** Descriptors by name of the object and key. */
 export type Shape = ReadonlyMap<string, PropertyDescriptor>;
 
+const MODULES = (
+  'http https http2 net tls dns dgram fs fs/promises child_process worker_threads timers timers/promises module stream ' +
+  'events async_hooks zlib util diagnostics_channel crypto path os url readline vm perf_hooks'
+).split(' ');
+
 /** The objects that are compared, by the name that a finding gives. */
 function objects(): [name: string, object: object][] {
   const module = (name: string): object => process.getBuiltinModule(name) as object;
@@ -16,20 +21,7 @@ function objects(): [name: string, object: object][] {
     ['Date', Date],
     ['Math', Math],
   ];
-  const modules = ['http', 'https', 'http2', 'net', 'tls', 'dns', 'dgram', 'fs', 'fs/promises', 'child_process'];
-  modules.push(
-    'worker_threads',
-    'timers',
-    'timers/promises',
-    'module',
-    'stream',
-    'events',
-    'async_hooks',
-    'zlib',
-    'util',
-  );
-  modules.push('diagnostics_channel', 'crypto', 'path', 'os', 'url', 'readline', 'vm', 'perf_hooks');
-  for (const name of modules) {
+  for (const name of MODULES) {
     const object = module(`node:${name}`);
     list.push([name, object]);
     for (const key of Object.keys(object)) {
@@ -54,10 +46,14 @@ function addClass(list: [string, object][], name: string, value: object): void {
   if (typeof prototype === 'object' && prototype !== null) list.push([`${name}.prototype`, prototype]);
 }
 
+/** As at the first look: a class that the platform loads later was not there to be changed. */
+let looked: [name: string, object: object][] | undefined;
+
 /** Takes the shape of now. */
 export function takeShape(): Shape {
+  looked ??= objects();
   const shape = new Map<string, PropertyDescriptor>();
-  for (const [name, object] of objects()) {
+  for (const [name, object] of looked) {
     for (const key of Reflect.ownKeys(object)) {
       const descriptor = Object.getOwnPropertyDescriptor(object, key);
       if (descriptor) shape.set(`${name}.${key.toString()}`, descriptor);
@@ -67,12 +63,14 @@ export function takeShape(): Shape {
 }
 
 /** Loads what the platform defines on first use, so that its coming is no difference later. */
-export function touchGlobals(): void {
-  for (const key of Object.getOwnPropertyNames(globalThis)) {
-    try {
-      void (globalThis as { [name: string]: unknown })[key];
-    } catch {
-      // Some refuse without a flag.
+export function touchPlatform(): void {
+  for (const object of [globalThis, ...MODULES.map((name) => process.getBuiltinModule(`node:${name}`) as object)]) {
+    for (const key of Object.getOwnPropertyNames(object)) {
+      try {
+        void (object as { [name: string]: unknown })[key];
+      } catch {
+        // Some refuse without a flag.
+      }
     }
   }
 }

@@ -31,6 +31,7 @@ export const DOCUMENTED_CHANNELS: ReadonlySet<string> = new Set([
 export const DOCUMENTED_METHODS: { readonly [object: string]: ReadonlySet<string> } = {
   'http request': new Set(['write', 'end', 'destroy', 'emit', 'flushHeaders', '_send']),
   'http response': new Set(['push', 'destroy']),
+  socket: new Set(['write']),
   'undici request': new Set([
     'onConnect',
     'onBodySent',

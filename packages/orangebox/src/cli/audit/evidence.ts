@@ -1,6 +1,6 @@
 /** Everything that came out of Orangebox, as bytes to be searched. */
 import { type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { decodeSegment } from '@orangebox/codec';
 import { SEGMENT_EXTENSION, type SegmentRecord } from '@orangebox/schema';
 import { errnoOf } from '../exit-codes.ts';
@@ -55,7 +55,7 @@ function byName(a: Dirent, b: Dirent): number {
 export function* recordingEvidence(directory: string, files: readonly RecordedFile[]): Generator<Evidence> {
   for (const file of files) {
     const place = relative(directory, file.path) || '.';
-    yield { kind: 'name', place: `the name of ${place}`, bytes: Buffer.from(place) };
+    yield { kind: 'name', place: `the name of a file in ${dirname(place)}`, bytes: Buffer.from(place) };
     if (file.isDirectory || file.isLink) continue;
     const bytes = readFileSync(file.path);
     if (bytes.length > FILE_MAX_BYTES) continue;

@@ -1,5 +1,5 @@
 /** Looks for marks in bytes, in every form, also within what is compressed or base64 in them. */
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { brotliDecompressSync, inflateRawSync, inflateSync } from 'node:zlib';
 import { formsOf, type Mark } from './marks.ts';
 
 /** A mark that was found. */
@@ -70,7 +70,7 @@ export class MarkFinder {
 /** What is compressed or base64 within bytes. */
 function* unpacked(bytes: Buffer): Generator<{ name: string; bytes: Buffer }> {
   for (let at = bytes.indexOf(GZIP); at >= 0; at = bytes.indexOf(GZIP, at + 1)) {
-    const inner = tryTo(() => gunzipSync(bytes.subarray(at), LENIENT));
+    const inner = tryTo(() => inflateRawSync(bytes.subarray(at + gzipHeadBytes(bytes, at)), LENIENT));
     if (inner !== undefined && inner.length > 0) yield { name: 'gzip', bytes: inner };
   }
   for (const [run] of bytes.toString('latin1').matchAll(BASE64_RUN)) {
@@ -80,6 +80,17 @@ function* unpacked(bytes: Buffer): Generator<{ name: string; bytes: Buffer }> {
 }
 
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08]);
+const [HEAD_CRC, EXTRA, NAME, COMMENT] = [2, 4, 8, 16];
+
+/** Bytes before the compressed ones: gzip itself refuses what has other bytes behind it, as within a larger message. */
+function gzipHeadBytes(bytes: Buffer, from: number): number {
+  const flags = bytes[from + 3] ?? 0;
+  let at = from + 10;
+  if (flags & EXTRA) at += 2 + bytes.readUInt16LE(at);
+  for (const text of [NAME, COMMENT]) if (flags & text) at = bytes.indexOf(0, at) + 1;
+  return at + (flags & HEAD_CRC ? 2 : 0) - from;
+}
+
 /** What was cut is unpacked as far as it goes. */
 const LENIENT = { finishFlush: 2, maxOutputLength: UNPACKED_MAX_BYTES };
 
