@@ -38,7 +38,7 @@ export function createRecovery(settings: RecoverySettings): RecoveryHost {
   signal?.addEventListener('abort', () => {
     if (kind === 'recover') payloads?.stop();
     // A sidecar finishes what is under way.
-    else setTimeout(() => payloads?.stop(), FINISH_MS).unref();
+    else payloads?.finish(FINISH_MS);
   });
   return {
     dir,

@@ -1,4 +1,5 @@
 /** Hands payloads of other processes to a shipper and tells what became of each. */
+import { afterMs } from '../timers.ts';
 import type { Shipper, ShipperHost, ShipItem } from '../shipper.ts';
 
 /** What became of a payload. */
@@ -29,13 +30,15 @@ const HOPELESS: ReadonlySet<string> = new Set(['payload_endpoint', 'payload_unre
 
 /** A sender with shippers of its own, one per service: the service stands in every request. */
 export class ShippingSender implements PayloadSender {
-  readonly concurrency: number = 8;
+  readonly concurrency: number = 32;
   readonly #makeShipper: MakeShipper;
   readonly #onTrouble: (code: string, message: string) => void;
   readonly #stopsAtTrouble: boolean;
   readonly #shippers = new Map<string, Shipper>();
   readonly #waiting = new Map<string, (result: SendResult) => void>();
   #isStopped = false;
+  /** It takes nothing at present. */
+  #isFailing = false;
 
   /** @param stopsAtTrouble an endpoint that is not there, or is wrong, is not waited for */
   constructor(
@@ -74,6 +77,12 @@ export class ShippingSender implements PayloadSender {
     for (const key of [...this.#waiting.keys()]) this.#settle(key, { kind: 'left' });
   }
 
+  /** What is under way is waited for, unless the endpoint fails anyhow. */
+  finish(timeoutMs: number): void {
+    if (this.#isFailing) this.stop();
+    else afterMs(timeoutMs, () => this.stop()).unref();
+  }
+
   #settle(key: string, result: SendResult): void {
     const resolve = this.#waiting.get(key);
     this.#waiting.delete(key);
@@ -84,11 +93,16 @@ export class ShippingSender implements PayloadSender {
     const known = this.#shippers.get(serviceName);
     if (known) return known;
     const shipper = this.#makeShipper(serviceName, {
-      acknowledged: (key) => this.#settle(key, { kind: 'sent' }),
+      acknowledged: (key) => {
+        this.#isFailing = false;
+        this.#settle(key, { kind: 'sent' });
+      },
       quarantined: (key, reason) => this.#settle(key, { kind: 'refused', reason }),
       report: (code, message) => {
         this.#onTrouble(code, message);
-        if (this.#stopsAtTrouble && HOPELESS.has(code)) this.stop();
+        if (!HOPELESS.has(code)) return;
+        this.#isFailing = true;
+        if (this.#stopsAtTrouble) this.stop();
       },
     });
     this.#shippers.set(serviceName, shipper);

@@ -6,7 +6,7 @@ import { usage } from '../parse-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { plural } from '../text/format.ts';
-import { recordingsIn, shippingConfig } from './recover.ts';
+import { codedError, recordingsIn, shippingConfig } from './recover.ts';
 
 /** Options of `ship`. */
 export interface ShipOptions {
@@ -42,7 +42,15 @@ export async function ship(
   const { payloads } = host;
   if (!payloads) throw usage('no endpoint is set', 'name it with ORANGEBOX_ENDPOINT or --endpoint');
   log.say('started', `shipping the recordings in ${dir}`);
-  await followDirectory({ ...host, payloads }, log, { isOnce });
+  // The recorder's sockets and timers never keep a process alive; here somebody waits for them.
+  const alive = setInterval(() => undefined, 60_000);
+  try {
+    await followDirectory({ ...host, payloads }, log, { isOnce });
+  } catch (error) {
+    throw codedError(error);
+  } finally {
+    clearInterval(alive);
+  }
   log.say('stopped', `${plural(log.sent, 'payload')} sent`);
   return isOnce && log.isTroubled ? EXIT.network : EXIT.ok;
 }

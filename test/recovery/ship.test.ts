@@ -1,0 +1,145 @@
+/** `orangebox ship` beside programs that ship nothing themselves. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { type RunningCli, startCli } from '../cli/spawn.ts';
+import { type Behaviour, type OtlpReceiver, startOtlpReceiver } from '../helpers/otlp-receiver.mjs';
+import { type ModelServer, type RunningProgram, startModelServer, startProgram, temporaryBox } from './harness.ts';
+
+let server: ModelServer;
+let clean: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  server = await startModelServer();
+});
+afterAll(() => server.close());
+afterEach(async () => {
+  for (const step of clean.reverse()) await step();
+  clean = [];
+});
+
+function box(): string {
+  const { dir, remove } = temporaryBox();
+  clean.push(remove);
+  return dir;
+}
+
+async function receiver(behave?: Behaviour): Promise<OtlpReceiver> {
+  const started = await startOtlpReceiver(behave);
+  clean.push(() => started.close());
+  return started;
+}
+
+function program(dir: string, env: Record<string, string> = {}): RunningProgram {
+  const started = startProgram(dir, server, env);
+  clean.push(() => started.kill());
+  return started;
+}
+
+function sidecar(dir: string, env: Record<string, string>, ...more: string[]): RunningCli {
+  const running = startCli(['ship', dir, ...more], { cwd: dir, env });
+  clean.push(async () => {
+    running.child.kill('SIGKILL');
+    await running.ended;
+  });
+  return running;
+}
+
+const keysOf = (otlp: OtlpReceiver): string[] =>
+  otlp.requests
+    .filter(({ status }) => status < 300)
+    .flatMap(({ spans }) => spans)
+    .filter(({ events }) => events.length > 0)
+    .map(({ resource }) => String(resource['orangebox.snapshot.key']));
+
+it('follows a program that lives, goes on after a restart, and recovers it when it is killed', async () => {
+  const dir = box();
+  const running = program(dir, { TEST_CALLS: '2' });
+  await running.said('streaming');
+  const otlp = await receiver();
+  const first = sidecar(dir, { ORANGEBOX_ENDPOINT: otlp.url });
+  await otlp.until(() => keysOf(otlp).length === 2);
+  running.type();
+  await otlp.until(() => keysOf(otlp).length === 3);
+  first.child.kill('SIGTERM');
+  const ended = await first.ended;
+  expect([ended.code, ended.stderr]).toEqual([0, '']);
+  expect(ended.stdout).toContain('following');
+  expect(ended.stdout).toContain('3 payloads sent');
+  expect(ended.stdout.trim().split('\n')).toHaveLength(3);
+
+  running.type();
+  await running.said('typed 2');
+  const second = sidecar(dir, { ORANGEBOX_ENDPOINT: otlp.url });
+  await otlp.until(() => keysOf(otlp).length === 4);
+  await running.kill();
+  await second.said('has ended');
+  expect(keysOf(otlp)).toHaveLength(5);
+  expect(new Set(keysOf(otlp)).size).toBe(5);
+  second.child.kill('SIGTERM');
+  expect((await second.ended).stdout).toContain('1 call of a process that died completed');
+  const files = readdirSync(join(dir, 'segments'), { recursive: true, withFileTypes: true }).filter((f) => f.isFile());
+  expect(files).toHaveLength(2);
+});
+
+it('loses nothing and repeats little when it is killed itself', async () => {
+  const dir = box();
+  const running = program(dir, { TEST_CALLS: '5', TEST_STREAM: 'no' });
+  await running.said('called');
+  const otlp = await receiver();
+  const first = sidecar(dir, { ORANGEBOX_ENDPOINT: otlp.url });
+  await otlp.until(() => keysOf(otlp).length >= 1);
+  first.child.kill('SIGKILL');
+  await first.ended;
+  const second = sidecar(dir, { ORANGEBOX_ENDPOINT: otlp.url });
+  await otlp.until(() => new Set(keysOf(otlp)).size === 5);
+  running.type();
+  await otlp.until(() => new Set(keysOf(otlp)).size === 6);
+  second.child.kill('SIGTERM');
+  expect((await second.ended).code).toBe(0);
+});
+
+it('leaves a program alone that ships its own calls', async () => {
+  const dir = box();
+  const otlp = await receiver();
+  const running = program(dir, { ORANGEBOX_ENDPOINT: otlp.url, TEST_CALLS: '3' });
+  await running.said('streaming');
+  await otlp.until(() => keysOf(otlp).length === 3);
+  const claims = readdirSync(join(dir, 'claims'));
+  expect(claims).toHaveLength(1);
+  expect(JSON.parse(readFileSync(join(dir, 'claims', claims[0] ?? ''), 'utf8'))).toMatchObject({
+    kind: 'program',
+    pid: running.child.pid,
+  });
+  const beside = sidecar(dir, { ORANGEBOX_ENDPOINT: otlp.url }, '--once');
+  const { code, stdout } = await beside.ended;
+  expect(code).toBe(0);
+  expect(stdout).not.toContain('following');
+  expect(keysOf(otlp)).toHaveLength(3);
+});
+
+it('waits for an endpoint that is wrong, says so once, and ends in time when it is told to', async () => {
+  const dir = box();
+  const running = program(dir, { TEST_CALLS: '2', TEST_STREAM: 'no' });
+  await running.said('called');
+  const otlp = await receiver(() => ({ status: 401 }));
+  const beside = sidecar(dir, { ORANGEBOX_ENDPOINT: otlp.url });
+  await beside.said('does not take recordings');
+  expect(keysOf(otlp)).toEqual([]);
+  beside.child.kill('SIGTERM');
+  const { code, stdout } = await beside.ended;
+  expect(code).toBe(0);
+  expect(stdout.match(/does not take recordings/g)).toHaveLength(1);
+});
+
+it('ships what earlier processes left when the next one starts, after its own calls', async () => {
+  const dir = box();
+  const dead = program(dir, { TEST_CALLS: '2' });
+  await dead.said('streaming');
+  await dead.kill();
+  const otlp = await receiver();
+  const next = program(dir, { ORANGEBOX_ENDPOINT: otlp.url, TEST_CALLS: '1', TEST_STREAM: 'no' });
+  await next.said('called');
+  await otlp.until(() => new Set(keysOf(otlp)).size === 4);
+  expect(keysOf(otlp)).toHaveLength(4);
+});
