@@ -42,7 +42,7 @@ describe('orangebox alone', () => {
     expect(cli([], { cwd: partly }).stdout).toContain('0 lost · 1 not sent');
     const doctor = cli(['doctor'], { cwd: partly }).stdout;
     expect(doctor).toContain('1 acknowledged, 1 not yet');
-    expect(doctor).toContain(`orangebox copy ${join(partly, '.orangebox')} s3://`);
+    expect(doctor).toContain(`orangebox recover ${join(partly, '.orangebox')}`);
     rmSync(partly, { recursive: true });
   });
 

@@ -57,6 +57,10 @@ export interface StoredEntry {
   request?: { method: string; url: string };
   /** The payload was acknowledged by the endpoint. */
   shipped?: true;
+  /** Why the endpoint refused the payload for good: it is sent again only on request. */
+  quarantined?: string;
+  /** Its process died, and no recovery has completed it yet. */
+  unrecovered?: true;
   /** Where the entry was read, for messages: a file name or an object path. */
   location: string;
 }

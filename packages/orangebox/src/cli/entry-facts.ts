@@ -27,8 +27,14 @@ export function outcomeOf(entry: StoredEntry): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-/** What became of the bytes: `exact`, `partial: body limit`, `promised`, `lost`, `not kept`, `running`. */
+/** What became of the bytes, and why the endpoint does not want them: `exact, refused: status 413`. */
 export function keptOf(entry: StoredEntry): string {
+  const kept = keptHere(entry);
+  return entry.quarantined === undefined ? kept : escapeLine(`${kept}, refused: ${entry.quarantined}`);
+}
+
+/** `exact`, `partial: body limit`, `promised`, `lost`, `not kept`, `so far`. */
+function keptHere(entry: StoredEntry): string {
   if (entry.status === 'lost') return 'lost';
   if (entry.status === 'not_kept') return 'not kept';
   if (entry.status === 'promised') return 'promised';

@@ -71,8 +71,9 @@ export function createShipper(
   return new PayloadShipper(config, host, all);
 }
 
-/** What becomes of recordings that could not be sent: nobody sends them when this process has ended. */
-const STAY = 'they stay on this machine and are sent while this process lives, or by "orangebox copy"';
+/** What becomes of recordings that could not be sent. */
+const STAY =
+  'they stay on this machine and are sent while this process lives, at the next start, or by "orangebox recover"';
 
 /** Which variable decides about an answer that says that the address or the credentials are wrong. */
 function adviceOn(reason: string): string {

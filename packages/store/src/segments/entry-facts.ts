@@ -45,6 +45,7 @@ export function readEntry(indexed: IndexedRecord): StoredEntry | undefined {
       ? { process: { pid: info.pid, threadId: info.threadId, host: info.host, serviceName: info.serviceName } }
       : {}),
     ...(indexed.shipped ? { shipped: true as const } : {}),
+    ...(indexed.quarantined === undefined ? {} : { quarantined: indexed.quarantined }),
   };
 }
 
@@ -52,7 +53,8 @@ export function readEntry(indexed: IndexedRecord): StoredEntry | undefined {
 function crashedEntry(indexed: IndexedRecord): StoredEntry | undefined {
   const location = indexed.series.files[indexed.place.file]?.file.path ?? '';
   try {
-    return entryOfSnapshot(loadRecord(indexed), location);
+    const entry = entryOfSnapshot(loadRecord(indexed), location);
+    return { ...entry, unrecovered: true };
   } catch (error) {
     // One file that went away meanwhile does not end the listing.
     if (error instanceof OrangeboxError) return undefined;

@@ -37,6 +37,8 @@ export interface IndexedRecord {
   /** Some of its exchanges' records are not there. */
   incomplete: boolean;
   shipped: boolean;
+  /** Why the endpoint refused it for good. */
+  quarantined?: string;
   scope: ScopeFrame[];
   /** Of the first exchange. */
   request?: { method: string; url: string };

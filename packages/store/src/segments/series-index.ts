@@ -42,6 +42,7 @@ const INDEXED: ReadonlySet<RecordTypeName> = new Set<RecordTypeName>([
   'callEnd',
   'tool',
   'shipped',
+  'quarantined',
   'forgotten',
   'dropped',
   'segmentEnd',
@@ -149,6 +150,12 @@ export class SeriesIndex {
       case 'shipped': {
         const call = this.#bySpan.get(record.key.split('/')[3] ?? '');
         if (call) call.shipped = true;
+        if (call) delete call.quarantined;
+        return;
+      }
+      case 'quarantined': {
+        const call = this.#bySpan.get(record.key.split('/')[3] ?? '');
+        if (call && !call.shipped) call.quarantined = record.reason;
         return;
       }
       case 'forgotten':

@@ -31,6 +31,10 @@ interface State {
   running: number;
   shipped: number;
   unshipped: number;
+  /** Refused by the endpoint for good. */
+  quarantined: number;
+  /** Calls whose process died, not completed yet. */
+  unrecovered: number;
   inputTokens: number;
   outputTokens: number;
   newest?: StoredEntry;
@@ -107,6 +111,8 @@ async function gather(context: CommandContext): Promise<State> {
     running: 0,
     shipped: 0,
     unshipped: 0,
+    quarantined: 0,
+    unrecovered: 0,
     inputTokens: 0,
     outputTokens: 0,
     problems: [],
@@ -121,6 +127,8 @@ async function gather(context: CommandContext): Promise<State> {
       state.failed++;
       state.lastProblem ??= entry;
     }
+    if (entry.unrecovered === true) state.unrecovered++;
+    if (entry.quarantined !== undefined) state.quarantined++;
     if (entry.shipped === true) state.shipped++;
     else if (entry.key !== undefined && entry.status === 'stored') state.unshipped++;
     if (entry.status === 'lost') state.lost++;
@@ -158,6 +166,7 @@ function writeState(context: CommandContext, state: State): void {
       state.lost > 0 ? c.red(`${state.lost} lost`) : '0 lost',
       // Where nothing was ever sent nothing is meant to be.
       state.shipped > 0 && state.unshipped > 0 ? c.yellow(`${state.unshipped} not sent`) : '',
+      state.quarantined > 0 ? c.yellow(`${state.quarantined} refused by the endpoint`) : '',
     ];
     terminal.line(`  ${counts.filter((part) => part !== '').join(' · ')}`);
     terminal.line(
@@ -181,6 +190,14 @@ function writeProblems(context: CommandContext, state: State): void {
       `  ${c.red('last problem')}  ${nameOf(problem)} ${c.red(outcomeOf(problem))} ${agoText(problem.time.startUnixNano, nowMs)}${escapeLine(why)}`,
     );
     terminal.line(`                ${c.cyan(asTyped(terminal, `orangebox show ${problem.ref}`))}`);
+  }
+  if (state.unrecovered > 0) {
+    terminal.line();
+    const wait = state.unrecovered === 1 ? 'waits' : 'wait';
+    terminal.line(
+      `  ${c.yellow(plural(state.unrecovered, 'call'))} of processes that died ${wait} to be completed and sent`,
+    );
+    terminal.line(`                ${c.cyan(asTyped(terminal, 'orangebox recover'))}`);
   }
   if (state.problems.length > 0) {
     terminal.line();

@@ -16,6 +16,8 @@ export async function checkRecordings(context: CommandContext): Promise<Check[]>
   const { store, located } = await openStore(context, { onlyHere: true });
   const lost: StoredEntry[] = [];
   const unshipped: StoredEntry[] = [];
+  const refused: StoredEntry[] = [];
+  let unrecovered = 0;
   const ahead: StoredEntry[] = [];
   let shipped = 0;
   let stored = 0;
@@ -26,7 +28,9 @@ export async function checkRecordings(context: CommandContext): Promise<Check[]>
       stored++;
       newest ??= entry;
     }
-    if (entry.shipped === true) shipped++;
+    if (entry.unrecovered === true) unrecovered++;
+    if (entry.quarantined !== undefined) refused.push(entry);
+    else if (entry.shipped === true) shipped++;
     else if (entry.key !== undefined && entry.status === 'stored') unshipped.push(entry);
     const start = Number(BigInt(entry.time.startUnixNano) / 1_000_000n);
     if (start > context.nowMs + CLOCK_SLACK_MS || BigInt(entry.time.endUnixNano) < BigInt(entry.time.startUnixNano))
@@ -63,6 +67,7 @@ export async function checkRecordings(context: CommandContext): Promise<Check[]>
   );
   const ships = shipped > 0 || context.env.recording['ORANGEBOX_ENDPOINT'] !== undefined;
   if (ships) checks.push(shippingCheck(unshipped, shipped, located.dir));
+  checks.push(...refusedCheck(refused, located.dir), ...recoveryCheck(unrecovered, located.dir));
   if (writer !== undefined) checks.push(writer);
   return checks;
 }
@@ -123,6 +128,30 @@ function clockCheck(ahead: readonly StoredEntry[]): Check {
 function shippingCheck(unshipped: readonly StoredEntry[], shipped: number, dir: string): Check {
   const name = 'shipping';
   if (unshipped.length === 0) return { name, result: 'ok', message: `${plural(shipped, 'payload')} acknowledged` };
-  const hint = `they stay here: a process that still runs goes on sending its own; of one that has ended, send them with orangebox copy ${dir} s3://bucket/prefix`;
+  const hint = `they stay here: a process that still runs goes on sending its own; of one that has ended, send them with orangebox recover ${dir}`;
   return { name, result: 'warning', message: `${shipped} acknowledged, ${unshipped.length} not yet`, hint };
+}
+
+/** Payloads that an endpoint does not want, by its reasons. */
+function refusedCheck(refused: readonly StoredEntry[], dir: string): Check[] {
+  if (refused.length === 0) return [];
+  const reasons = new Map<string, number>();
+  for (const { quarantined = '' } of refused) reasons.set(quarantined, (reasons.get(quarantined) ?? 0) + 1);
+  const list = [...reasons].map(([reason, count]) => `${reason} ${count}×`).join(', ');
+  return [
+    {
+      name: 'refused',
+      result: 'problem',
+      message: `the endpoint refused ${plural(refused.length, 'payload')} for good: ${list}`,
+      hint: `when it takes them, send them again with orangebox recover ${dir} --retry-quarantined`,
+    },
+  ];
+}
+
+/** Calls whose process died, and that nobody has completed. */
+function recoveryCheck(unrecovered: number, dir: string): Check[] {
+  if (unrecovered === 0) return [];
+  const message = `${plural(unrecovered, 'call')} of processes that died not completed yet`;
+  const hint = `complete them, and send what was not sent, with orangebox recover ${dir}`;
+  return [{ name: 'recovery', result: 'warning', message, hint }];
 }

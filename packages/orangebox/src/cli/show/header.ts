@@ -33,6 +33,9 @@ export function renderHeader(pen: Pen, shown: ShownCall, nowMs: number, compact 
   for (const facts of [compact ? '' : whereLine(snapshot, nowMs), costLine(snapshot, running)]) {
     if (facts !== '') pen.line(`  ${c.dim(facts)}`);
   }
+  if (shown.quarantined !== undefined) {
+    pen.line(`  ${c.yellow(escapeLine(`the endpoint refused it (${shown.quarantined}); it stays on this machine`))}`);
+  }
   if (exchange !== undefined && !compact && snapshot.kind === 'llm') {
     const client = snapshot.callSite === undefined ? '' : `  ${c.dim(`from ${escapeLine(snapshot.callSite)}`)}`;
     pen.line(`  ${c.dim(`${escapeLine(exchange.request.method)} ${escapeLine(exchange.request.url)}`)}${client}`);

@@ -27,5 +27,7 @@ export function renderKnownFacts(pen: Pen, entry: StoredEntry, nowMs: number): v
   ];
   pen.line(`  ${c.dim(facts.filter((part) => part !== '').join(' · '))}`);
   if (entry.request !== undefined) pen.line(`  ${c.dim(escapeLine(`${entry.request.method} ${entry.request.url}`))}`);
+  if (entry.quarantined !== undefined)
+    pen.line(`  ${c.yellow(escapeLine(`the endpoint refused it (${entry.quarantined}); it stays on this machine`))}`);
   if (entry.error !== undefined) pen.line(`  ${c.red(escapeLine(`${entry.error.type}: ${entry.error.message}`))}`);
 }

@@ -49,5 +49,11 @@ export async function loadEarlier(store: SnapshotStore, entry: StoredEntry): Pro
 }
 
 function shownCall(entry: StoredEntry, snapshot: Snapshot): ShownCall {
-  return { ref: entry.ref, snapshot, ...(entry.status === 'open' ? { running: true } : {}) };
+  const { ref, quarantined } = entry;
+  return {
+    ref,
+    snapshot,
+    ...(entry.status === 'open' ? { running: true } : {}),
+    ...(quarantined === undefined ? {} : { quarantined }),
+  };
 }

@@ -7,4 +7,6 @@ export interface ShownCall {
   ref: string;
   /** The call still runs in a live process; the snapshot is what is on record so far. */
   running?: boolean;
+  /** Why the endpoint refused the payload for good. */
+  quarantined?: string;
 }
