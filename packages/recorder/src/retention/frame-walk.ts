@@ -40,6 +40,16 @@ const TYPE_NAMES: ReadonlyMap<number, RecordTypeName> = new Map(
   Object.entries(RECORD_TYPE).map(([name, type]) => [type, name as RecordTypeName]),
 );
 
+/** How a file is gone over. */
+export interface WalkOptions {
+  /** Frames of other types are passed over by their length, unchecked. */
+  types?: ReadonlySet<RecordTypeName>;
+}
+
+/** Frames between two looks at the clock. */
+const FRAMES_PER_LOOK = 8;
+const HEAD_BYTES = FRAME_HEADER_BYTES + 1;
+
 /**
  * Visits the frames of a file of known size; a visit that gives false ends the walk.
  * @throws the file system's error
@@ -49,32 +59,36 @@ export async function walkFrames(
   sizeBytes: number,
   pace: Pace,
   visit: (frame: WalkedFrame) => boolean | void,
+  options: WalkOptions = {},
 ): Promise<WalkState> {
   const window = new Window(file, sizeBytes, pace);
   if (!(await window.load(0, SEGMENT_HEADER_BYTES))) return 'unclean';
   const header = window.slice(0, SEGMENT_HEADER_BYTES);
   if (header.toString('latin1', 0, SEGMENT_MAGIC.length) !== SEGMENT_MAGIC) return 'unknown';
   if (header.readUInt32LE(SEGMENT_MAGIC.length) !== SEGMENT_VERSION) return 'unknown';
+  let frames = 0;
   let offset = SEGMENT_HEADER_BYTES;
   while (offset < sizeBytes) {
-    if (pace.isOver) await pace.rest();
-    if (!window.has(offset, FRAME_HEADER_BYTES + 1) && !(await window.load(offset, FRAME_HEADER_BYTES + 1))) {
-      return 'unclean';
-    }
-    const head = window.slice(offset, FRAME_HEADER_BYTES + 1);
-    const payloadBytes = head.readUInt32LE(0);
-    const checksum = head.readUInt32LE(4);
+    if (++frames % FRAMES_PER_LOOK === 0 && pace.isOver) await pace.rest();
+    if (!window.has(offset, HEAD_BYTES) && !(await window.load(offset, HEAD_BYTES))) return 'unclean';
+    const payloadBytes = window.u32(offset);
     const frameBytes = FRAME_HEADER_BYTES + payloadBytes;
     if (payloadBytes === 0 || payloadBytes > FRAME_MAX_BYTES || offset + frameBytes > sizeBytes) return 'unclean';
-    const type = TYPE_NAMES.get(head[FRAME_HEADER_BYTES] ?? 0);
+    const type = TYPE_NAMES.get(window.u8(offset + FRAME_HEADER_BYTES));
+    if (options.types && (type === undefined || !options.types.has(type))) {
+      offset += frameBytes;
+      continue;
+    }
     const isChunk = type === 'requestChunk' || type === 'responseChunk';
     if (isChunk && frameBytes < CHUNK_MIN_BYTES) return 'unclean';
     const isWhole = frameBytes <= LARGE_JSON_BYTES;
     const wanted = isChunk ? CHUNK_MIN_BYTES : isWhole ? frameBytes : LARGE_JSON_BYTES;
     if (!window.has(offset, wanted) && !(await window.load(offset, wanted))) return 'unclean';
-    const bytes = window.slice(offset, wanted);
-    if (!isChunk && isWhole && crc32(bytes.subarray(FRAME_HEADER_BYTES)) >>> 0 !== checksum) return 'unclean';
-    const content = bytes.subarray(FRAME_HEADER_BYTES + 1);
+    if (!isChunk && isWhole) {
+      const payload = window.slice(offset + FRAME_HEADER_BYTES, payloadBytes);
+      if (crc32(payload) >>> 0 !== window.u32(offset + 4)) return 'unclean';
+    }
+    const content = window.slice(offset + HEAD_BYTES, wanted - HEAD_BYTES);
     if (visit({ type, offset, sizeBytes: frameBytes, content, isWhole }) === false) return 'whole';
     offset += frameBytes;
   }
@@ -116,6 +130,14 @@ class Window {
       this.#length += bytesRead;
     }
     return true;
+  }
+
+  u8(offset: number): number {
+    return this.#block[offset - this.#start] ?? 0;
+  }
+
+  u32(offset: number): number {
+    return this.#block.readUInt32LE(offset - this.#start);
   }
 
   slice(offset: number, length: number): Buffer {

@@ -1,4 +1,5 @@
 /** Whether anything in a directory was shipped: where nothing was, a sweep need not look for it in all files. */
+import type { RecordTypeName } from '@orangebox/schema';
 import type { ListedFile } from './directory-files.ts';
 import { walkFrames } from './frame-walk.ts';
 import type { Pace } from './pace.ts';
@@ -20,15 +21,18 @@ export class ShippingKnowledge {
   }
 }
 
+const SHIPPED: ReadonlySet<RecordTypeName> = new Set<RecordTypeName>(['shipped']);
+
 async function hasShipped({ path, sizeBytes }: ListedFile, pace: Pace): Promise<boolean> {
   const handle = await openPlain(path, pace);
   if (!handle) return false;
   let isFound = false;
   try {
-    await walkFrames(handle, sizeBytes, pace, ({ type }) => {
-      isFound = type === 'shipped';
-      return !isFound;
-    });
+    const visit = (): boolean => {
+      isFound = true;
+      return false;
+    };
+    await walkFrames(handle, sizeBytes, pace, visit, { types: SHIPPED });
   } catch {
     // What can't be read says nothing.
   } finally {

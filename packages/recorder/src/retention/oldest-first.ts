@@ -6,7 +6,7 @@ const BUCKETS = 512;
 /** So few are sorted. */
 const SORTED_MAX = 64;
 /** Calls between two looks at the clock. */
-const STEP = 2048;
+const STEP = 256;
 
 /**
  * Start time up to which calls have to go (inclusive) so that `neededBytes` become free; calls of one time go together.

@@ -1,20 +1,25 @@
 /** Work beside the program: short slices of the main thread, with pauses in which the program goes on. */
 import { afterMs } from '../timers.ts';
 
-const SLICE_MS = 1.5;
+const SLICE_MS = 1;
 const PAUSE_MS = 4;
 
 /** Measures slices and pauses between them. Its timers keep no process alive. */
 export class Pace {
   readonly #sliceMs: number;
   readonly #pauseMs: number;
+  readonly #clock: () => number;
+  #measuredFrom: number;
   #since = performance.now();
   #longestMs = 0;
   #usedMs = 0;
 
-  constructor(sliceMs: number = SLICE_MS, pauseMs: number = PAUSE_MS) {
+  /** @param clock what slices are measured with, where the time of the wall is that of other programs too */
+  constructor(sliceMs: number = SLICE_MS, pauseMs: number = PAUSE_MS, clock: () => number = () => performance.now()) {
     this.#sliceMs = sliceMs;
     this.#pauseMs = pauseMs;
+    this.#clock = clock;
+    this.#measuredFrom = clock();
   }
 
   /** The longest slice so far. */
@@ -36,7 +41,7 @@ export class Pace {
   async rest(): Promise<void> {
     this.#note();
     await new Promise<void>((resolve) => void afterMs(this.#pauseMs, resolve).unref());
-    this.#since = performance.now();
+    this.#resume();
   }
 
   /** Rests if the slice is used up. */
@@ -50,12 +55,17 @@ export class Pace {
     try {
       return await work;
     } finally {
-      this.#since = performance.now();
+      this.#resume();
     }
   }
 
+  #resume(): void {
+    this.#since = performance.now();
+    this.#measuredFrom = this.#clock();
+  }
+
   #note(): void {
-    const ms = performance.now() - this.#since;
+    const ms = this.#clock() - this.#measuredFrom;
     this.#usedMs += ms;
     this.#longestMs = Math.max(this.#longestMs, ms);
   }

@@ -46,8 +46,11 @@ export async function decide(scans: readonly SeriesScan[], demand: Demand, pace:
   let needed = demand.neededBytes;
   if (demand.olderThanMs !== undefined) needed -= await markOld(scans, byClass, wholeFiles, demand.olderThanMs, pace);
   for (const name of CALL_CLASSES) {
-    const calls = (byClass.get(name) ?? []).filter(({ goes }) => goes === undefined);
     if (name !== 0 && (needed <= 0 || name > demand.lastClass)) break;
+    const calls: KnownCall[] = [];
+    await each(byClass.get(name) ?? [], pace, (call) => {
+      if (call.goes === undefined) calls.push(call);
+    });
     const upToMs = name === 0 ? Number.POSITIVE_INFINITY : await oldestThresholdMs(calls, needed, pace);
     await each(calls, pace, (call) => {
       if (call.startMs > upToMs) return;

@@ -19,6 +19,8 @@ export interface ScanDemand {
 
 /** Calls that are looked at in one sweep at most; newer files wait for the next one. */
 const MAX_CALLS = 500_000;
+/** Calls between two looks at the clock. */
+const CALLS_PER_LOOK = 256;
 
 /** Series with closed files; those that a recovery works on are left to it. */
 export async function seriesToScan(
@@ -76,6 +78,7 @@ export async function scanOldestFirst(
     // Of what has ended so far; a call's shipping may stand in this file, the call in one before.
     let from = counted.get(scan) ?? 0;
     for (; from < scan.ended.length; from++) {
+      if (from % CALLS_PER_LOOK === 0) await pace.restIfOver();
       const call = scan.ended[from];
       if (!call || call.isFailed || !mayBeRewritten(scan, call)) continue;
       if (!isAnyShipped || knowledge.shipped.get(call.spanId)) freeableBytes += call.sizeBytes;
@@ -95,7 +98,9 @@ export async function scanOldestFirst(
 }
 
 function mayBeRewritten({ files }: SeriesScan, { first, last, lacksStart }: KnownCall): boolean {
-  return !lacksStart && files.slice(first, last + 1).every(({ state, isClosed }) => isClosed && state === 'whole');
+  if (lacksStart) return false;
+  for (let i = first; i <= last; i++) if (!files[i]?.isClosed || files[i]?.state !== 'whole') return false;
+  return true;
 }
 
 /** Who ships a live series holds places in its files: those of calls that go on where it works are left alone too. */

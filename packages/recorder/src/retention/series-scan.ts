@@ -32,6 +32,7 @@ export class SeriesScan {
   readonly exchanges: PartedMap<number, KnownCall> = new PartedMap();
   /** Ended calls and tool executions. */
   readonly ended: KnownCall[] = [];
+  readonly #open: Set<KnownCall> = new Set();
   /** Of the last `segmentStart` that names one. */
   pidNamespace: string | undefined;
   /** Somebody ships it at this time. */
@@ -56,7 +57,7 @@ export class SeriesScan {
   /** All calls, exchanges without an end included. */
   *calls(): IterableIterator<KnownCall> {
     yield* this.ended;
-    for (const [, call] of this.exchanges.entries()) if (!call.isEnded) yield call;
+    yield* this.#open;
   }
 
   /** Reads one of its files. */
@@ -122,13 +123,17 @@ export class SeriesScan {
     touch(call, index, frame.sizeBytes);
     for (const [i, id] of facts.exchangeIds.entries()) {
       const part = known[i];
-      if (part && part !== call && !part.isEnded) merge(call, part);
+      if (part && part !== call && !part.isEnded) {
+        merge(call, part);
+        this.#open.delete(part);
+      }
       if (!part?.isEnded) this.exchanges.set(id, call);
     }
     if (call.isEnded) return;
     call.lacksStart = known.some((part) => part?.isKnown !== true);
     Object.assign(call, { isKnown: true, isEnded: true, spanId: facts.spanId, startMs: facts.startMs });
     call.isFailed = facts.isFailed;
+    this.#open.delete(call);
     this.ended.push(call);
     const { bySpan } = this.#directory;
     if (!bySpan.get(facts.spanId)) bySpan.set(facts.spanId, call);
@@ -139,6 +144,7 @@ export class SeriesScan {
     if (known) return known;
     const call = this.#newCall(index, file.modifiedMs);
     this.exchanges.set(id, call);
+    this.#open.add(call);
     return call;
   }
 
