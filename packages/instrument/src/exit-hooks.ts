@@ -2,6 +2,7 @@
  * Writing everything down when the process ends, without changing how it ends and no longer than was allowed. Installed when
  * the first request is recorded; nothing here keeps the process alive.
  */
+import { whenLoopIsEmpty } from './before-exit.ts';
 import { type Instant, instant, nanosSince } from './clock.ts';
 
 /** What the hooks call; no method throws. */
@@ -64,25 +65,27 @@ class ExitTime {
 export function installExitHooks(target: ExitTarget, flushMs: number): ExitHooks {
   const time = new ExitTime(target, flushMs);
   let flushed = -1;
-  const onBeforeExit = (): void => {
-    // Emitted again after each flush; without news there is nothing to do, and the process ends.
-    if (flushed === target.recorded) return;
-    flushed = target.recorded;
-    target.endUnread();
-    time.begin();
-    void target.flush(time.leftMs).then(() => time.pause());
-  };
+  // Without news there is nothing to do, and the process ends.
+  const undoBeforeExit = whenLoopIsEmpty(
+    () => flushed !== target.recorded,
+    async () => {
+      flushed = target.recorded;
+      target.endUnread();
+      time.begin();
+      await target.flush(time.leftMs);
+      time.pause();
+    },
+  );
   const onExit = (): void => {
     time.begin();
     target.flushSync(time.leftMs);
   };
-  process.on('beforeExit', onBeforeExit);
   process.on('exit', onExit);
   const { isMainThread } = process.getBuiltinModule('node:worker_threads');
   const undo = isMainThread ? SIGNALS.map((signal) => installSignal(signal, target, time)) : [];
   return {
     uninstall() {
-      process.removeListener('beforeExit', onBeforeExit);
+      undoBeforeExit();
       process.removeListener('exit', onExit);
       for (const one of undo) one();
     },
