@@ -59,6 +59,12 @@ export function originTeller(ownDirs: readonly string[]): () => Origin {
   };
 }
 
+/** Whether a function of ours is the very caller: the platform itself calls some public ones within what we ask of it. */
+export function isCalledByUs(ownDirs: readonly string[]): boolean {
+  const caller = callSites().find((site) => ownerOf(site.getFileName(), ownDirs) !== 'probe');
+  return ownerOf(caller?.getFileName(), ownDirs) === 'ours';
+}
+
 /** The frames of here, whatever the program has done to stack traces. */
 function callSites(): NodeJS.CallSite[] {
   const { prepareStackTrace, stackTraceLimit } = Error;

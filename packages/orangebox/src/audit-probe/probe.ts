@@ -50,7 +50,7 @@ function start(plan: AuditPlan): void {
   const asker = { ours: isOurs, tell, receiverPort: plan.receiverPort };
   watchFiles(() => (isOurs() ? 'ours' : 'program'), tell, files);
   watchNetwork(asker);
-  watchPlatform(asker, timers);
+  watchPlatform(asker, plan.ownDirs, timers);
 
   const now = performance.now.bind(performance);
   const load = { ms: 0, depth: 0 };

@@ -15,7 +15,7 @@ interface PublicApi {
 }
 
 const AT_ONCE = 8;
-const CALL_TIMEOUT_MS = 10_000;
+const CALL_TIMEOUT_MS = 60_000;
 
 async function main(): Promise<void> {
   const plan = readPlan();

@@ -1,11 +1,12 @@
 /** Child processes, threads, timers and async hooks. */
+import { isCalledByUs } from './origin.ts';
 import type { Asker } from './watch-network.ts';
 import { watch } from './watch.ts';
 
 const CHILDREN = ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'];
 
 /** Watches them; `timers.count` is those that our code started. */
-export function watchPlatform({ ours, tell }: Asker, timers: { count: number }): void {
+export function watchPlatform({ ours, tell }: Asker, ownDirs: readonly string[], timers: { count: number }): void {
   const children = process.getBuiltinModule('node:child_process');
   const environment = { ...process.env };
   for (const name of CHILDREN) {
@@ -27,7 +28,7 @@ export function watchPlatform({ ours, tell }: Asker, timers: { count: number }):
     return call();
   });
   watch(process.getBuiltinModule('node:async_hooks'), 'createHook', (_args, call) => {
-    if (ours()) tell({ t: 'hooks', what: 'async_hooks.createHook' });
+    if (isCalledByUs(ownDirs)) tell({ t: 'hooks', what: 'async_hooks.createHook' });
     return call();
   });
   for (const name of ['setTimeout', 'setInterval', 'setImmediate']) {
