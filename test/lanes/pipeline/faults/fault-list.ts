@@ -30,7 +30,7 @@ const oldestAge = (seconds: number): Sign =>
 const gone = (page: 'collector' | 'archiver'): Sign => sign(`up{job="${page}"} == 0`, page);
 
 /** Payloads that cannot go further wait where the configuration has them wait. */
-const waiting = (config: FaultConfig): Sign[] =>
+export const pendingSigns = (config: FaultConfig): Sign[] =>
   config === 'queue' ? [payloadQueue] : [refusedPayloads, pending, oldestAge(3)];
 
 /** Kills a server again and again at random moments under load. */
@@ -79,7 +79,7 @@ export const FAULTS: readonly Fault[] = [
       await seconds(120, 10);
       await weed?.restart();
     },
-    signs: (config) => [storeErrors('OBX_STORE_UNREACHABLE'), ...waiting(config)],
+    signs: (config) => [storeErrors('OBX_STORE_UNREACHABLE'), ...pendingSigns(config)],
   },
   {
     name: 'collector-killed',
@@ -112,21 +112,21 @@ export const FAULTS: readonly Fault[] = [
       await seconds(30);
       await archiver?.restart();
     },
-    signs: (config) => [gone('archiver'), ...waiting(config)],
+    signs: (config) => [gone('archiver'), ...pendingSigns(config)],
   },
   badAnswers('s3-403', 'S3 answers 403 for 20 s', denied, (config) => [
     storeErrors('OBX_STORE_DENIED'),
-    ...waiting(config),
+    ...pendingSigns(config),
   ]),
   badAnswers('s3-500', 'S3 answers 500 for 20 s', failing, (config) => [
     storeErrors('OBX_STORE_UNREACHABLE'),
-    ...waiting(config),
+    ...pendingSigns(config),
   ]),
   badAnswers(
     's3-500-mostly',
     'S3 answers 500 to 9 of 10 requests for 40 s',
     { ...failing, share: 0.9 },
-    (config) => [storeErrors('OBX_STORE_UNREACHABLE'), ...waiting(config)],
+    (config) => [storeErrors('OBX_STORE_UNREACHABLE'), ...pendingSigns(config)],
     { lasts: 40 },
   ),
   badAnswers(
@@ -155,11 +155,11 @@ export const FAULTS: readonly Fault[] = [
   ),
   badAnswers('s3-cut', 'S3 closes the connection in the middle of a request, 20 s', { kind: 'cut' }, (config) => [
     storeErrors('OBX_STORE_UNREACHABLE'),
-    ...waiting(config),
+    ...pendingSigns(config),
   ]),
   badAnswers('s3-mute', 'S3 stores, then closes without an answer, 20 s', { kind: 'mute' }, (config) => [
     storeErrors('OBX_STORE_UNREACHABLE'),
-    ...waiting(config),
+    ...pendingSigns(config),
   ]),
   {
     name: 'wrong-token',

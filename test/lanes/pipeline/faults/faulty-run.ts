@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Pipeline, pipeline, type PipelineOptions } from '../pipeline.ts';
 import { bucketOf } from '../stored-objects.ts';
 import { compareStore, type Compared, isWhole, keysInJaeger, objectsByKey, promisedKeys } from './compared.ts';
+import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type S3Proxy, startS3Proxy } from './s3-proxy.ts';
 import { type CallsMade, type Load, startSteadyProgram } from './steady-program.ts';
 import { type MetricsWatch, watchMetrics } from './watched-metrics.ts';
@@ -16,6 +17,8 @@ export interface FaultScene {
   servers: Pipeline;
   s3: S3Proxy;
   watch: MetricsWatch;
+  /** Between the program and the collector's payload side, where the fault asks for it. */
+  cutting: CuttingProxy | undefined;
   /** True for a short sample. */
   quick: boolean;
   /** Waits; where it is quick, for the second (a sixth of the first unless given). */
@@ -28,6 +31,8 @@ export interface Fault {
   title: string;
   load?(config: FaultConfig): Partial<Load>;
   options?(config: FaultConfig): PipelineOptions;
+  /** The program's payloads go through a proxy that can cut. */
+  isCut?: boolean;
   /** Makes the fault and ends it. */
   happen(scene: FaultScene): Promise<void>;
   /** Jaeger dies, with the spans in its memory: only those of later calls are looked for. */
@@ -53,7 +58,9 @@ export interface FaultResult {
   config: FaultConfig;
   faultSeconds: number;
   drainSeconds: number;
-  program: CallsMade & { code: number | null; stderr: string[] };
+  program: CallsMade & { code: number | null; stderr: string[]; peakRssBytes: number };
+  /** Connections that a proxy cut. */
+  cuts: number;
   payloads: Compared;
   outcomes: Record<string, number>;
   signs: { metric: string; value: number; seen: boolean }[];
@@ -63,7 +70,8 @@ export interface FaultResult {
   metadata: { promised: number; inJaeger: number };
 }
 
-const LOAD: Load = { perSecond: 20, promptBytes: 3000, largeEvery: 150, largeBytes: 12 * 2 ** 20 };
+/** What the program does unless a fault says otherwise. */
+export const LOAD: Load = { perSecond: 20, promptBytes: 3000, largeEvery: 150, largeBytes: 12 * 2 ** 20 };
 /** Longest wait for the last payload. */
 const DRAIN_MS = 600_000;
 /** Longest wait for the last span. */
@@ -78,7 +86,11 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
     archiverEnv: { ...own.archiverEnv, AWS_ENDPOINT_URL_S3: s3.url },
   });
   s3.aim(servers.weed?.url ?? '');
-  const program = await startSteadyProgram({ ...LOAD, ...fault.load?.(config) }, servers.programEnv);
+  const cutting = fault.isCut ? await startCuttingProxy(servers.collector.payloadUrl) : undefined;
+  const program = await startSteadyProgram(
+    { ...LOAD, ...fault.load?.(config) },
+    { ...servers.programEnv, ...(cutting ? { ORANGEBOX_ENDPOINT: cutting.url } : {}) },
+  );
   const watch = watchMetrics({
     collector: servers.collector.telemetryUrl,
     programs: servers.collector.metricsUrl,
@@ -94,7 +106,7 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
     await watch.look();
     phase('fault');
     const faultMs = Date.now();
-    await fault.happen({ config, servers, s3, watch, quick, seconds });
+    await fault.happen({ config, servers, s3, watch, cutting, quick, seconds });
     const overMs = Date.now();
     await watch.look();
     phase('after');
@@ -103,6 +115,7 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
     const drainedMs = await untilStored(servers, program.recordings);
     // The last export of the program's metrics tells that nothing waits any more.
     await seconds(3, 2);
+    const peakRssBytes = program.peakRssBytes();
     const { code, stderr } = await program.end();
     const payloads = await compareStore(servers, program.recordings);
     await watch.stop();
@@ -112,7 +125,8 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
       config,
       faultSeconds: (overMs - faultMs) / 1000,
       drainSeconds: Math.max(0, drainedMs - overMs) / 1000,
-      program: { ...calls, code, stderr },
+      program: { ...calls, code, stderr, peakRssBytes },
+      cuts: cutting?.cuts ?? 0,
       payloads,
       outcomes: outcomesOf(watch),
       signs: fault.signs(config).map(({ metric, pattern, above }) => {
@@ -127,13 +141,14 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
   } finally {
     await watch.stop().catch(() => undefined);
     await program.remove();
+    await cutting?.close();
     await servers.stop();
     await s3.close();
   }
 }
 
 /** Waits until every promised key is there; gives the time of the last one. Returns in any case, late. */
-async function untilStored(servers: Pipeline, recordings: string): Promise<number> {
+export async function untilStored(servers: Pipeline, recordings: string): Promise<number> {
   const bucket = bucketOf(servers);
   const deadline = Date.now() + DRAIN_MS;
   try {

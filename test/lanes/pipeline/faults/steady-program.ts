@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -34,6 +34,12 @@ export interface SteadyProgram {
   /** Its `ORANGEBOX_DIR`. */
   readonly recordings: string;
   phase(name: string): void;
+  /** Its resident memory at its highest so far, in bytes; 0 when it has ended. */
+  peakRssBytes(): number;
+  /** Requests that its provider has read whole. */
+  requestsSeen(): number;
+  /** Ends it as the out-of-memory killer does. */
+  kill(): Promise<void>;
   /** Ends its calls; it lives on. */
   stopCalls(): Promise<CallsMade>;
   /** Ends it: its exit code and the lines that it wrote to stderr. */
@@ -42,16 +48,15 @@ export interface SteadyProgram {
   remove(): Promise<void>;
 }
 
-/** Starts it. */
-export async function startSteadyProgram(load: Load, env: Environment): Promise<SteadyProgram> {
+/** Starts it; without the preload where `isRecorded` is false, to compare with. */
+export async function startSteadyProgram(load: Load, env: Environment, isRecorded = true): Promise<SteadyProgram> {
   const provider = await startProvider();
   const directory = mkdtempSync(join(tmpdir(), 'orangebox-faults-'));
   const recordings = join(directory, 'recordings');
   const child = spawn(
     process.execPath,
     [
-      '--require',
-      inRepository('packages/orangebox/dist/register.cjs'),
+      ...(isRecorded ? ['--require', inRepository('packages/orangebox/dist/register.cjs')] : []),
       inRepository('test/lanes/pipeline/faults/steady-calls.mjs'),
       provider.url,
       JSON.stringify(load),
@@ -76,6 +81,19 @@ export async function startSteadyProgram(load: Load, env: Environment): Promise<
   return {
     recordings,
     phase: (name) => void child.stdin.write(`phase ${name}\n`),
+    peakRssBytes() {
+      try {
+        const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+        return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+      } catch {
+        return 0;
+      }
+    },
+    requestsSeen: () => provider.requests.length,
+    async kill() {
+      child.kill('SIGKILL');
+      await exited;
+    },
     async stopCalls() {
       child.stdin.write('stop\n');
       const { value, done } = await stdout.next();
