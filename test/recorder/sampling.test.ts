@@ -1,5 +1,5 @@
 /** Sampling and levels by real programs: what is on the disk while they run, when they are killed, and afterwards. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -76,7 +76,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-function start(steps: unknown[], env: Record<string, string>): ChildProcess {
+function start(steps: unknown[], env: Record<string, string>) {
   return spawn(process.execPath, ['--require', registerFile, PROGRAM], {
     cwd: inRepository('test/recorder'),
     env: {
@@ -158,7 +158,7 @@ it('leaves what an undecided call had when the process is killed', async () => {
   const child = start([{ call: 'mark-before' }, { open: 'mark-open' }], { ORANGEBOX_SAMPLE: '{"ratio":0}' });
   const ended = finished(child);
   await new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', (data: Buffer) => data.includes('reading') && resolve());
+    child.stdout.on('data', (data: Buffer) => data.includes('reading') && resolve());
     child.once('exit', () => reject(new Error('ended before')));
   });
   child.kill('SIGKILL');

@@ -56,6 +56,8 @@ export type SampleVerdict = 'kept' | 'not_kept' | 'open';
 
 /** What can be said at the beginning. The end never contradicts `kept` and `not_kept`. */
 export function verdictAtBegin(policy: SamplePolicy, begin: SampleBegin): SampleVerdict {
+  // Most programs keep everything, and their requests wait for this.
+  if (policy.rules.length === 0 && policy.ratio >= 1) return 'kept';
   const verdicts = new Set(possibleRatios(policy, begin).map((ratio) => verdictOf(ratio, begin.traceId)));
   const [only] = verdicts;
   if (only === undefined || verdicts.size > 1) return 'open';
