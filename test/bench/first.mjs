@@ -13,4 +13,4 @@ await answer.text();
 const latencyMs = performance.now() - startMs;
 const arrivedMs = Number(answer.headers.get('x-arrived-ms')) - performance.timeOrigin - startMs;
 const mainMs = performance.eventLoopUtilization(loop).active;
-console.log(JSON.stringify({ arrivedMs, latencyMs, mainMs }));
+console.log(JSON.stringify({ calls: 1, arrivedMs, latencyMs, mainMs }));

@@ -96,9 +96,10 @@ function objectInOrder(value: Record<string, unknown>, depth: number): unknown {
   let isSorted = true;
   for (let i = 1; i < names.length && isSorted; i++) isSorted = (names[i - 1] as string) < (names[i] as string);
   if (!isSorted) names.sort();
-  const copy: Record<string, unknown> = {};
-  let isCopy = !isSorted;
-  for (const name of names) {
+  // Most objects are in order already, and need no copy.
+  let copy: Record<string, unknown> | undefined = isSorted ? undefined : {};
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as string;
     // An object has its integer names first, whatever the order they are set in.
     const first = name.charCodeAt(0);
     if ((first >= 0x30 && first <= 0x39) || name === '__proto__') return UNORDERABLE;
@@ -106,8 +107,11 @@ function objectInOrder(value: Record<string, unknown>, depth: number): unknown {
     if (member === undefined) continue;
     const sorted = inOrder(member, depth + 1);
     if (sorted === UNORDERABLE) return UNORDERABLE;
-    isCopy ||= sorted !== member;
-    copy[name] = sorted;
+    if (copy === undefined && sorted !== member) {
+      copy = {};
+      for (let before = 0; before < i; before++) copy[names[before] as string] = value[names[before] as string];
+    }
+    if (copy !== undefined) copy[name] = sorted;
   }
-  return isCopy ? copy : value;
+  return copy ?? value;
 }

@@ -22,10 +22,25 @@ export function snapshotKey(snapshot: {
   trace: { traceId: string; spanId: string };
   digest: string;
 }): string {
-  const startMs = Number(BigInt(snapshot.time.startUnixNano) / 1_000_000n);
-  const date = new Date(startMs).toISOString().slice(0, 10).replaceAll('-', '');
   const { traceId, spanId } = snapshot.trace;
+  const date = dateOf(snapshot.time.startUnixNano);
   return formatSnapshotKey({ date, traceId, spanId, digest16: snapshot.digest.slice(0, 16) });
+}
+
+/** The last day that was asked for: a process asks for the same one again and again. */
+const known = { day: Number.NaN, date: '' };
+const DAY_MS = 86_400_000;
+
+/** `YYYYMMDD` in UTC. */
+function dateOf(unixNano: string): string {
+  // Six digits less are milliseconds; what is shorter, or no plain number, is worked out in full.
+  const ms = /^\d{7,22}$/.test(unixNano) ? Number(unixNano.slice(0, -6)) : Number(BigInt(unixNano) / 1_000_000n);
+  const day = Math.floor(ms / DAY_MS);
+  if (day !== known.day) {
+    known.date = new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
+    known.day = day;
+  }
+  return known.date;
 }
 
 /** Puts a key together. */

@@ -3,7 +3,7 @@
  * bytes are read again for every try. What is not sent when the process ends stays in the segment.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { parseSnapshotKey, SNAPSHOT_KEY_PATTERN } from '@orangebox/schema';
+import { SNAPSHOT_KEY_PATTERN } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import { hidden } from '../otel/application-api.ts';
 import type { Shipper, ShipperHost, ShipperStats, ShipItem } from '../shipper.ts';
@@ -127,9 +127,9 @@ class PayloadShipper implements Shipper {
 
   offer(item: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
     this.#offered++;
-    const key = SNAPSHOT_KEY_PATTERN.test(item.key) ? parseSnapshotKey(item.key) : undefined;
     // A collector's guard drops a bad key and answers 200 all the same, so the shape is checked here too.
-    if (!key || key.traceId !== item.traceId || key.spanId !== item.spanId || !item.digest.startsWith(key.digest16)) {
+    const ends = `/${item.traceId}/${item.spanId}/${item.digest.slice(0, 16)}`;
+    if (!SNAPSHOT_KEY_PATTERN.test(item.key) || !item.key.endsWith(ends)) {
       this.#giveUp('payload_key', 'a snapshot key has not the agreed form');
       return;
     }
