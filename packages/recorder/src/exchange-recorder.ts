@@ -102,7 +102,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     this.records = newExchangeRecords(exchangeStartRecord(id, start, trace, this.#redactor));
     this.#request = this.#body('requestChunk', []);
     host.budget.enter(this);
-    this.#put(this.records.start, false);
+    this.#put(this.records.start);
   }
 
   get isEnded(): boolean {
@@ -126,39 +126,39 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       if (codings.length > 0 && this.records.requestChunks.length === 0) {
         this.#request = this.#body('requestChunk', codings);
       }
-      this.#add(
-        {
-          type: 'requestHead',
-          exchangeId: this.id,
-          headers: clean.headers,
-          ...(derivedHeaders.length > 0 ? { derivedHeaders } : {}),
-          ...(peer ? { peer } : {}),
-          ...(clean.redactions.length > 0 ? { redactions: clean.redactions } : {}),
-        },
-        false,
-      );
+      this.#add({
+        type: 'requestHead',
+        exchangeId: this.id,
+        headers: clean.headers,
+        ...(derivedHeaders.length > 0 ? { derivedHeaders } : {}),
+        ...(peer ? { peer } : {}),
+        ...(clean.redactions.length > 0 ? { redactions: clean.redactions } : {}),
+      });
     });
   }
 
   requestChunk(bytes: Uint8Array, atNano: number, isLast = false): void {
     this.#guard('request_chunk', () => {
-      if (bytes.length > 0) this.#chunks(this.#request.push(bytes, atNano, 0), false);
+      if (bytes.length > 0) this.#chunks(this.#request.push(bytes, atNano, 0));
       if (!isLast || this.#isRequestWritten) return;
       this.#isRequestWritten = true;
-      this.#chunks(this.#finishRequest(), false);
-      this.#sink?.flush();
+      this.#chunks(this.#finishRequest());
+      this.#sink?.flushAndSync();
     });
   }
 
   requestEnd(atNano: number, trailers?: HeaderList): void {
     this.#guard('request_end', () => {
       if (this.records.requestEnd) return;
-      this.#chunks(this.#finishRequest(), false);
+      this.#chunks(this.#finishRequest());
       const clean = trailers && this.#otherHeaders(trailers, 'request');
-      this.#add(
-        { type: 'requestEnd', exchangeId: this.id, offsetNano: nano(atNano), ...(clean ? { trailers: clean } : {}) },
-        !this.#isRequestWritten,
-      );
+      this.#add({
+        type: 'requestEnd',
+        exchangeId: this.id,
+        offsetNano: nano(atNano),
+        ...(clean ? { trailers: clean } : {}),
+      });
+      if (!this.#isRequestWritten) this.#sink?.flushAndSync();
       this.#requestKnown();
     });
   }
@@ -193,14 +193,14 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       };
       const codings = bodyCodings(head.headers);
       this.#response = this.#body('responseChunk', codings);
-      this.#add(record, false);
+      this.#add(record);
     });
   }
 
   responseChunk(bytes: Uint8Array, atNano: number, delivery: number): void {
     this.#guard('response_chunk', () => {
       const body = (this.#response ??= this.#body('responseChunk', []));
-      this.#chunks(body.push(bytes, atNano, delivery), false);
+      this.#chunks(body.push(bytes, atNano, delivery));
       this.#holdCoded(body.pendingBytes);
     });
   }
@@ -212,7 +212,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       this.#end = { end: { ending, stage, ...(trailers ? { trailers } : {}) }, atNano };
       const error = errorInfo(end.error, end.stage, this.#redactor);
       if (error) this.#end.error = error;
-      this.#chunks(this.#finishRequest(), false);
+      this.#chunks(this.#finishRequest());
       this.#requestKnown();
       if (!this.#response?.isCoded) this.sealSync();
       this.#host.onEnded(this);
@@ -321,7 +321,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     if (!ended) return;
     const body = this.#response;
     this.#holdCoded(0);
-    this.#chunks(rest, false);
+    this.#chunks(rest);
     const { end, atNano, error } = ended;
     if (body?.isWithheld) this.isWithheld = true;
     const truncated = {
@@ -336,21 +336,18 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       ...(error?.redactions ?? []),
     ];
     this.isSealed = true;
-    this.#add(
-      {
-        type: 'exchangeEnd',
-        exchangeId: this.id,
-        offsetNano: nano(atNano),
-        ending: end.ending,
-        stage: end.stage,
-        ...(error ? { error: error.info } : {}),
-        ...(trailers ? { trailers } : {}),
-        ...(body?.storedDecoded ? { storedDecoded: body.storedDecoded } : {}),
-        ...(truncated.request || truncated.response ? { truncated } : {}),
-        ...(redactions.length > 0 ? { redactions } : {}),
-      },
-      false,
-    );
+    this.#add({
+      type: 'exchangeEnd',
+      exchangeId: this.id,
+      offsetNano: nano(atNano),
+      ending: end.ending,
+      stage: end.stage,
+      ...(error ? { error: error.info } : {}),
+      ...(trailers ? { trailers } : {}),
+      ...(body?.storedDecoded ? { storedDecoded: body.storedDecoded } : {}),
+      ...(truncated.request || truncated.response ? { truncated } : {}),
+      ...(redactions.length > 0 ? { redactions } : {}),
+    });
     this.#host.onSealed(this);
   }
 
@@ -390,22 +387,21 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     });
   }
 
-  #chunks(records: ChunkRecord[], atOnce: boolean): void {
+  #chunks(records: ChunkRecord[]): void {
     for (const record of records) {
       this.#hold(record.bytes.length + CHUNK_OVERHEAD_BYTES);
-      this.#add(record, atOnce);
+      this.#add(record);
     }
   }
 
-  #add(record: Parameters<typeof addToExchange>[1], atOnce: boolean): void {
+  #add(record: Parameters<typeof addToExchange>[1]): void {
     addToExchange(this.records, record);
-    this.#put(record, atOnce);
+    this.#put(record);
   }
 
-  #put(record: SegmentRecord, atOnce: boolean): void {
+  #put(record: SegmentRecord): void {
     if (!this.#sink || (isChunk(record) && !this.plan.keepsBodies)) return;
-    if (atOnce) this.#sink.write(this, record);
-    else this.#sink.queue(this, record);
+    this.#sink.queue(this, record);
   }
 
   #forget(chunks: readonly ChunkRecord[]): void {

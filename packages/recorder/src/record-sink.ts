@@ -15,6 +15,8 @@ export interface RecordWriter {
   readonly bodiesAllowed: boolean;
   /** The place of each row, or undefined when they are not on the disk. */
   append(rows: readonly (readonly SegmentRecord[])[]): RecordLocation[] | undefined;
+  /** Has the device keep what was written, beside the program, where the configuration asks for it. */
+  syncSoon?(): void;
 }
 
 /** Records of one owner that follow each other. */
@@ -46,6 +48,12 @@ export class RecordSink {
     this.#isScheduled = true;
     // Records of a program that has nothing else to do are written by its exit handler.
     nextTurn(() => this.flush()).unref();
+  }
+
+  /** Writes what is queued, which a power cut is to leave, too. */
+  flushAndSync(): void {
+    this.flush();
+    this.#writer?.syncSoon?.();
   }
 
   /** Writes what is queued. */

@@ -7,6 +7,9 @@ import { SEGMENTS_DIRECTORY } from '@orangebox/schema';
 export type SegmentFs = Pick<
   typeof nodeFs,
   | 'closeSync'
+  | 'fdatasync'
+  | 'fdatasyncSync'
+  | 'fsync'
   | 'fsyncSync'
   | 'lstatSync'
   | 'mkdirSync'

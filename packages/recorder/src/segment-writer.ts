@@ -20,6 +20,7 @@ import { ownPidNamespace } from './recovery/liveness.ts';
 import { messageOf, type Reporter } from './report.ts';
 import { DirectoryBounds } from './retention/directory-bounds.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
+import { SegmentSync } from './segment-sync.ts';
 import { nowMs } from './timers.ts';
 
 /** What a writer needs to know. */
@@ -57,6 +58,7 @@ export class SegmentWriter {
   readonly #rotateBytes: number;
   readonly #frames: FrameBatch = new FrameBatch(crc32);
   readonly #bounds: DirectoryBounds;
+  readonly #sync: SegmentSync | undefined;
   #n = 0;
   #fd: number | undefined;
   #path = '';
@@ -81,6 +83,7 @@ export class SegmentWriter {
       threadId: options.process.threadId,
       startUnixMs: this.#now(),
     };
+    if (options.fsync === 'call') this.#sync = new SegmentSync(this.#fs, (error) => this.#fail(error));
     this.#bounds = new DirectoryBounds({
       dir: options.dir,
       dirBytes: options.dirBytes,
@@ -145,11 +148,14 @@ export class SegmentWriter {
     return undefined;
   }
 
+  syncSoon(): void {
+    this.#sync?.soon();
+  }
+
   /** Forces what was written to the device, where the configuration asks for it after each call. */
   syncCall(): void {
-    if (this.#options.fsync !== 'call' || this.#fd === undefined) return;
     try {
-      this.#fs.fsyncSync(this.#fd);
+      this.#sync?.now();
     } catch (error) {
       this.#fail(error);
     }
@@ -176,6 +182,7 @@ export class SegmentWriter {
     const { dir } = this.#options;
     const directory = prepareSegmentDirectory(dir, new Date(now).toISOString().slice(0, 10), this.#fs);
     this.#fd = this.#create(directory);
+    this.#sync?.opened(this.#fd, this.#path, dir);
     this.#offset = 0;
     this.#seenAtMs = now;
     this.#openedAtMs = now;
@@ -271,6 +278,7 @@ export class SegmentWriter {
     try {
       const end: SegmentRecord = { type: 'segmentEnd', endUnixNano: `${BigInt(this.#now()) * 1_000_000n}`, rotated };
       this.#write([this.#encode([end])]);
+      this.#sync?.now();
     } catch (error) {
       this.#options.reporter.count('segment_end');
       if (!this.#failing) this.#fail(error);
@@ -284,7 +292,8 @@ export class SegmentWriter {
     this.#fd = undefined;
     if (fd === undefined) return;
     try {
-      this.#fs.closeSync(fd);
+      if (this.#sync) this.#sync.close(fd);
+      else this.#fs.closeSync(fd);
     } catch {
       // The descriptor is gone either way.
     }
