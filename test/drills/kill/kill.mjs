@@ -23,14 +23,17 @@ for (const kind of kinds) {
   const runs = Number(values.runs ?? (values.quick ? QUICK : RUNS[kind]));
   const began = performance.now();
   let told = began;
+  let toldWrong = 0;
   const tell = (sums, wrong) => {
+    for (const text of wrong.slice(toldWrong)) console.log(`${kind}: ${text}`);
+    toldWrong = wrong.length;
     if (performance.now() - told < 20_000) return;
     told = performance.now();
     process.stderr.write(`${kind}: ${sums.runs} of ${runs} runs, ${wrong.length} wrong\n`);
   };
   const { sums, wrong } =
     kind === 'disk' ? await runFullDisks({ runs, onRun: tell }) : await runDeaths({ kind, runs, onBatch: tell });
-  for (const text of wrong) console.log(`${kind}: ${text}`);
+  tell(sums, wrong);
   const figures = Object.entries(sums).map(([name, value]) => `${value} ${namesOf(kind)[name] ?? name}`);
   console.log(
     `${kind}: ${figures.join(', ')}; ${wrong.length} wrong; ${((performance.now() - began) / 1000).toFixed(0)} s`,
