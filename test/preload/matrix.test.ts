@@ -1,4 +1,5 @@
 /** Every way to load the preload, in both module systems, beside every way an application sets up OpenTelemetry. */
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Provider, startProvider } from '../fixtures/provider/server.mjs';
 import { inRepository } from '../helpers/repository.ts';
@@ -28,6 +29,14 @@ const setUps: SetUp[] = [
   { name: 'API 1.10 before', directory: program('otel-api-1-10'), options: before('otel-api-1-10') },
   { name: 'auto-instrumentations-node', directory: program('otel-node'), options: { requiredBefore: [auto] } },
 ];
+
+// SDK 3 needs Node.js 22.15, and is installed by the lane of other versions.
+const sdk3 = inRepository('test/lanes/nodes/otel-sdk-3');
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (existsSync(`${sdk3}/node_modules`) && (major > 22 || (major === 22 && minor >= 15))) {
+  setUps.push({ name: 'SDK 3 before', directory: sdk3, options: { requiredBefore: [`${sdk3}/setup-sdk.cjs`] } });
+  setUps.push({ name: 'SDK 3 after', directory: sdk3, options: { env: { TEST_SETUP: 'after' } } });
+}
 
 let provider: Provider;
 

@@ -5,6 +5,7 @@
  *
  * `--node` names a Node.js binary (repeatable; the running one by default), `--whole` streams the whole gigabyte.
  */
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runSuite } from './suite/suite.mjs';
 import { countCells, formatTable } from './suite/table.mjs';
@@ -21,7 +22,7 @@ const { values } = parseArgs({
 });
 
 const result = await runSuite({
-  nodes: values.node ?? [process.execPath],
+  nodes: values.node?.map((path) => resolve(path)) ?? [process.execPath],
   ...(values.only === undefined ? {} : { only: values.only }),
   sample: values.sample,
   whole: values.whole,

@@ -81,7 +81,7 @@ const handles = () => ({
     .sort(),
 });
 // Node.js makes these when something first looks at them, which any `pipe()` does.
-process.stdout.writable && process.stderr.writable;
+void [process.stdout.writable, process.stderr.writable];
 
 const { cases } = await import(task.file);
 const { run, quiet = false } = cases[task.name];

@@ -178,7 +178,7 @@ export async function startServers(testCase) {
         server.closeAllConnections?.();
         server.close();
       }
-      await main.close();
+      await Promise.resolve(main.close());
     },
   };
 }

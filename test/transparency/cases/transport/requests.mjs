@@ -46,7 +46,7 @@ async function overAgent({ origin, observe }, count, between = () => undefined) 
       });
       asked.end(body);
     });
-    await between(i);
+    await Promise.resolve(between(i));
   }
   agent.destroy();
 }

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 
 const require = createRequire(new URL('../../../../programs/transparency/package.json', import.meta.url));
 const { default: OpenAI } = await import(pathToFileURL(require.resolve('openai')).href);
-process.stdout.writable && process.stderr.writable;
+void [process.stdout.writable, process.stderr.writable];
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const { observations } = JSON.parse(process.env.TRANSPARENCY);
