@@ -27,6 +27,8 @@ const DISGUISES: { [name: string]: (value: string) => Uint8Array } = {
   backwards: (value) => Buffer.from([...value].reverse().join('')),
   'gzip within other bytes': (value) => Buffer.concat([Buffer.from('head'), gzipSync(value), Buffer.from('tail')]),
   'base64 of gzip': (value) => Buffer.from(gzipSync(`${'-'.repeat(40)}${value}`).toString('base64')),
+  'base64 of gzip behind other letters': (value) =>
+    Buffer.from(`d${gzipSync(`${'-'.repeat(40)}${value}`).toString('base64')}`),
   'gzip of base64 of gzip': (value) => gzipSync(gzipSync(`${'-'.repeat(40)}${value}`).toString('base64')),
   'its first half only': (value) => Buffer.from(half(value)),
   'its second half only': (value) => Buffer.from(value.slice(half(value).length)),

@@ -74,8 +74,11 @@ function* unpacked(bytes: Buffer): Generator<{ name: string; bytes: Buffer }> {
     if (inner !== undefined && inner.length > 0) yield { name: 'gzip', bytes: inner };
   }
   for (const [run] of bytes.toString('latin1').matchAll(BASE64_RUN)) {
-    const inner = Buffer.from(run, 'base64');
-    if (looksPacked(inner)) yield { name: 'base64', bytes: inner };
+    // What stands before it, a length byte for one, may look like a part of it.
+    for (let skip = 0; skip < 4; skip += 1) {
+      const inner = Buffer.from(run.slice(skip), 'base64');
+      if (looksPacked(inner)) yield { name: 'base64', bytes: inner };
+    }
   }
 }
 
