@@ -245,7 +245,7 @@ describe('bounds of the disk', () => {
       box.recorder.flushSync('signal');
       expect(bytesIn(dir)).toBeLessThanOrEqual(1024 * 1024);
       // Room is made beside the program.
-      await vi.waitFor(() => expect(bytesIn(dir)).toBeLessThanOrEqual(0.625 * 1024 * 1024));
+      await vi.waitFor(() => expect(bytesIn(dir)).toBeLessThanOrEqual(0.625 * 1024 * 1024), 15_000);
     }
     const records = box.finish();
     const paths = segmentPaths(dir);
