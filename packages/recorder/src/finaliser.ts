@@ -17,6 +17,7 @@ import {
   snapshotKey,
   type TimeSpan,
 } from '@orangebox/schema';
+import { exchangesForViews } from './bounded-views.ts';
 import { callError, callSummary } from './call-summary.ts';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
@@ -95,7 +96,10 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
     const time = timeOf(first, last);
     const kind = first.start.kind;
     const assembled = assembleExchanges(records);
-    const views = kind === 'llm' ? cleanViews(describeCall(assembled, decodeContent), last, host) : undefined;
+    const views =
+      kind === 'llm'
+        ? cleanViews(describeCall({ exchanges: exchangesForViews(assembled) }, decodeContent), last, host)
+        : undefined;
     const place = host.sessions.place({
       ...(first.records.start.session ? { declared: first.records.start.session } : {}),
       ...(call.declaredSeq === undefined ? {} : { declaredSeq: call.declaredSeq }),
