@@ -13,6 +13,7 @@ import { ownPidNamespace } from './recovery/liveness.ts';
 import type { RecordLocation } from './record-location.ts';
 import type { RecordWriter } from './record-sink.ts';
 import { messageOf, type Reporter } from './report.ts';
+import { SegmentSync } from './segment-sync.ts';
 import { prepareSegmentDirectory, type SegmentFs } from './segment-directory.ts';
 import { nowMs } from './timers.ts';
 
@@ -20,6 +21,7 @@ import { nowMs } from './timers.ts';
 export interface JournalWriterOptions {
   dir: string;
   process: ProcessInfo;
+  fsync: 'off' | 'call';
   reporter: Reporter;
   fs: SegmentFs;
   /** False while bodies must not be written, as the directory is nearly full. */
@@ -36,6 +38,7 @@ const MAX_TAKEN_NUMBERS = 8;
 export class JournalWriter implements RecordWriter {
   readonly #options: JournalWriterOptions;
   readonly #frames: FrameBatch = new FrameBatch(crc32);
+  readonly #sync: SegmentSync | undefined;
   /** One more than that of the segment, and again with each file that repeats what an earlier one holds. */
   #startUnixMs: number;
   #n = 0;
@@ -53,6 +56,7 @@ export class JournalWriter implements RecordWriter {
   constructor(options: JournalWriterOptions) {
     this.#options = options;
     this.#startUnixMs = nowMs() + 1;
+    if (options.fsync === 'call') this.#sync = new SegmentSync(options.fs, (error) => this.#fail(error));
   }
 
   get bodiesAllowed(): boolean {
@@ -80,6 +84,10 @@ export class JournalWriter implements RecordWriter {
     }
   }
 
+  syncSoon(): void {
+    this.#sync?.soon();
+  }
+
   /** Removes all files: nothing in them is needed any more. */
   clear(): void {
     this.#close();
@@ -96,7 +104,7 @@ export class JournalWriter implements RecordWriter {
     // Of a series of its own: until the earlier files are gone, the same records must not count twice as one exchange's.
     this.#startUnixMs++;
     const places = this.append(rows);
-    if (places) {
+    if (places && this.#isSynced()) {
       this.#remove(before);
       return places;
     }
@@ -104,6 +112,17 @@ export class JournalWriter implements RecordWriter {
     this.#paths = before;
     this.#closedBytes = closedBytes;
     return undefined;
+  }
+
+  /** What was written is on the device, where the configuration asks for it. */
+  #isSynced(): boolean {
+    try {
+      this.#sync?.now();
+      return true;
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
   }
 
   #open(): boolean {
@@ -146,6 +165,7 @@ export class JournalWriter implements RecordWriter {
       try {
         const fd = this.#options.fs.openSync(path, flags, 0o600);
         this.#paths.push(path);
+        this.#sync?.opened(fd, path, this.#options.dir);
         return fd;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries === MAX_TAKEN_NUMBERS) throw error;
@@ -190,7 +210,8 @@ export class JournalWriter implements RecordWriter {
     this.#offset = 0;
     if (fd === undefined) return;
     try {
-      this.#options.fs.closeSync(fd);
+      if (this.#sync) this.#sync.close(fd);
+      else this.#options.fs.closeSync(fd);
     } catch {
       // The descriptor is gone either way.
     }

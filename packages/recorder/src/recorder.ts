@@ -132,7 +132,9 @@ class SegmentRecorder implements Recorder {
       : undefined;
     this.#sink = new RecordSink(this.#writer);
     const bodiesAllowed = (): boolean => this.#writer?.bodiesAllowed ?? true;
-    this.#journal = new Journal(new JournalWriter({ dir: config.dir, process, reporter, fs, bodiesAllowed }));
+    this.#journal = new Journal(
+      new JournalWriter({ dir: config.dir, process, fsync: config.fsync, reporter, fs, bodiesAllowed }),
+    );
     this.#levels = new LevelControl({ level: config.level, dir: config.dir, fs, reporter });
     this.#plans = levelPlans(config);
     this.#budget = new MemoryBudget(config.memoryBytes);

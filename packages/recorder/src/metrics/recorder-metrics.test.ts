@@ -53,7 +53,7 @@ function setUp(env: Record<string, string> = {}) {
     health: () =>
       recorderHealth({
         recorded: { llm: 2 },
-        notKept: {},
+        notKept: { llm: 7, tool: 1 },
         unwritten: 1,
         faults: { payload_refused: 3, inline_cut: 1, inline_value_limit: 1, other: 9 },
         shipper: undefined,
@@ -138,6 +138,11 @@ it('shows the health of the recorder, dropped by reason', async () => {
     no_storage: 1,
     refused: 3,
     value_limit: 2,
+  });
+  const notSampled = await application.points(METRIC.notSampled);
+  expect(Object.fromEntries(notSampled.map((p) => [p.attributes['orangebox.snapshot.kind'], p.value]))).toEqual({
+    llm: 7,
+    tool: 1,
   });
   expect(await application.points(METRIC.recorded)).toMatchObject([
     { value: 2, attributes: { 'orangebox.snapshot.kind': 'llm' } },
