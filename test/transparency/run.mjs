@@ -1,9 +1,10 @@
 /**
  * The transparency suite: every case without and with Orangebox, compared, and what was recorded of it.
  *
- *     node test/transparency/run.mjs [--node PATH]... [--only EXPRESSION] [--sample] [--whole] [--jobs N]
+ *     node test/transparency/run.mjs [--node PATH]... [--only EXPRESSION] [--sample] [--whole] [--jobs N] [--times]
  *
- * `--node` names a Node.js binary (repeatable; the running one by default), `--whole` streams the whole gigabyte.
+ * `--node` names a Node.js binary (repeatable; the running one by default), `--whole` streams the whole gigabyte, `--times` says on
+ * stderr how each row went as soon as it did.
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -27,9 +28,10 @@ const result = await runSuite({
   sample: values.sample,
   whole: values.whole,
   jobs: Number(values.jobs),
-  onRow: (id, version, { result: mark, milliseconds }) => {
-    if (values.times)
-      console.error(`${mark.padEnd(8)} ${(milliseconds ?? 0).toFixed(0).padStart(6)} ms  ${version}  ${id}`);
+  onRow: (id, version, { result: mark, failures, milliseconds = 0 }) => {
+    if (!values.times) return;
+    console.error(`${mark.padEnd(8)} ${milliseconds.toFixed(0).padStart(6)} ms  ${version}  ${id}`);
+    for (const failure of failures) console.error(`         ${failure}`);
   },
 });
 const { passed, failed, skipped } = countCells(result);

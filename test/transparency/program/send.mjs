@@ -36,11 +36,12 @@ async function viaUndici({ observe, load }, url, { method, headers, body, signal
   return { status: statusCode, bytes };
 }
 
+/** Not `timeout`: the agent has one of its own, which a busy machine meets. */
 function viaHttp({ observe }, url, { method, headers, body, signal, agent }) {
   return new Promise((resolve, reject) => {
     const request = http.request(url, { method, headers, signal, agent });
     const events = [];
-    for (const name of ['information', 'continue', 'finish', 'timeout', 'abort', 'close', 'upgrade', 'connect'])
+    for (const name of ['information', 'continue', 'finish', 'abort', 'close', 'upgrade', 'connect'])
       request.on(name, (info) => events.push(name === 'information' ? [name, info.statusCode, info.rawHeaders] : name));
     request.on('error', (error) => {
       observe('error', error);
