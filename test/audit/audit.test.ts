@@ -71,7 +71,7 @@ it('tells the failure of the command apart, and the command that is no Node.js p
   const report = JSON.parse(failed.stdout) as { command: object; findings: { kind: string }[] };
   expect(failed.code).toBe(1);
   expect(report.command).toEqual({ code: 3, signal: null });
-  expect(report.findings.map(({ kind }) => kind)).toEqual(['command_failed']);
+  expect(report.findings).toEqual([{ kind: 'command_failed', message: expect.stringContaining('exit code 3') }]);
   expect(foreign.code).toBe(1);
   expect(foreign.stdout).toContain('no process of the command loaded Orangebox');
   expect(missing.code).toBe(127);

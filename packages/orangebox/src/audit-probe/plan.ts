@@ -31,6 +31,8 @@ export interface SeedCall {
   body?: string;
   /** The body is sent byte by byte. */
   inPieces?: boolean;
+  /** Before all others and one after the other: only the last sixteen credentials are known when an answer quotes them. */
+  alone?: boolean;
   /** `user:password` of the options of `http.request`. */
   auth?: string;
   session?: { id: string; userId?: string; metadata?: { [name: string]: string } };

@@ -34,16 +34,17 @@ async function main(): Promise<void> {
     for (const socket of seenSockets) tell({ t: 'own', object: 'socket', names: ownMethods(socket) });
   });
   const noteRequest = (object: string, value: object): void => tell({ t: 'own', object, names: ownMethods(value) });
-  const waiting = [...seeds.calls];
-  const work = async (): Promise<void> => {
-    for (let call = waiting.shift(); call !== undefined; call = waiting.shift()) {
-      const one = call;
-      const send = (): Promise<void> => (one.via === 'fetch' ? viaFetch(one) : viaHttp(one, noteRequest));
-      await (one.session ? api.session(one.session, send) : send()).catch(() => undefined);
-    }
+  const make = async (call: SeedCall): Promise<void> => {
+    const send = (): Promise<void> => (call.via === 'fetch' ? viaFetch(call) : viaHttp(call, noteRequest));
+    await (call.session ? api.session(call.session, send) : send()).catch(() => undefined);
   };
   // The tools first: their payloads are then sent while the calls run, not within the time that an exit has for it.
   for (const tool of seeds.tools) await runTool(api, tool).catch(() => undefined);
+  for (const call of seeds.calls) if (call.alone) await make(call);
+  const waiting = seeds.calls.filter(({ alone }) => !alone);
+  const work = async (): Promise<void> => {
+    for (let call = waiting.shift(); call !== undefined; call = waiting.shift()) await make(call);
+  };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 

@@ -80,6 +80,7 @@ class SeedBuilder implements Seeds {
         this.#call(
           {
             via,
+            alone: true,
             headers: [
               [name, value],
               ['x-control', control],
