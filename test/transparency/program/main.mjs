@@ -68,8 +68,8 @@ const context = {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Work in progress while something is being sent: reading a snapshot, connecting. Cases that look at this too are `local`. */
-const inProgress = task.local ? [] : ['FSReqPromise', 'FSReqCallback', 'CloseReq', 'ConnectWrap', 'WriteWrap'];
+/** Work in progress while something is sent or looked after: `handles counted` among the programs observes that too. */
+const inProgress = ['FSReqPromise', 'FSReqCallback', 'CloseReq', 'ConnectWrap', 'WriteWrap'];
 const handles = () => ({
   active: process
     .getActiveResourcesInfo()

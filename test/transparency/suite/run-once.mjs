@@ -113,7 +113,6 @@ export async function runOnce(row, preload) {
       name: row.name,
       client: row.client,
       whole: row.whole,
-      local: testCase.local === true,
       origin,
       addresses: servers.addresses,
       control: servers.control,
