@@ -27,6 +27,13 @@ describe('headers', () => {
     expect(redactions.reduce((sum, redaction) => sum + redaction.count, 0)).toBe(8);
   });
 
+  it('make a cookie that was sent known again, where it looks like a token', () => {
+    const redactor = createRedactor({ secrets: [] });
+    redactor.headers([['cookie', 'sid=Zx81kLmN0pQ4fT9qWe7r; theme=dark-and-quiet-and-blue']], 'request');
+    const { text } = redactor.text('you sent Zx81kLmN0pQ4fT9qWe7r and dark-and-quiet-and-blue');
+    expect(text).toBe('you sent {{secret:cookie}} and dark-and-quiet-and-blue');
+  });
+
   it('covers URLs without scheme and host, as in redirects and HTTP/2', () => {
     const headers: HeaderList = [
       ['location', '/v2/x?api_key=key-of-a-redirect&page=2'],
