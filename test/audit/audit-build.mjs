@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
@@ -24,7 +24,9 @@ const RUN_MAX_MS = 180_000;
 /** Every leak, as its files give them. */
 export async function allLeaks() {
   const files = readdirSync(join(here, 'leaks')).sort();
-  const lists = await Promise.all(files.map(async (file) => (await import(`./leaks/${file}`)).leaks));
+  const lists = await Promise.all(
+    files.map(async (file) => (await import(/* @vite-ignore */ pathToFileURL(join(here, 'leaks', file)).href)).leaks),
+  );
   return lists.flat();
 }
 
