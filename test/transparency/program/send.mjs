@@ -23,11 +23,13 @@ async function viaFetch({ observe }, url, { method, headers, body, signal, redir
 const isStream = (body) =>
   typeof body === 'object' && body !== null && (body instanceof ReadableStream || Symbol.asyncIterator in body);
 
-async function viaUndici({ observe, load }, url, { method, headers, body, signal, redirect, dispatcher }) {
-  const { request, interceptors, getGlobalDispatcher } = await load('undici-7');
-  const following =
-    redirect === 'follow' ? getGlobalDispatcher().compose(interceptors.redirect({ maxRedirections: 5 })) : undefined;
-  const answer = await request(url, { method, headers, body, signal, dispatcher: dispatcher ?? following });
+/** With an agent of its own: the global one is the platform's, whose version of undici may be another. */
+async function viaUndici({ observe, load }, url, { method, headers, body, signal, redirect, dispatcher, global }) {
+  const { Agent, request, interceptors } = await load('undici-7');
+  const own = () =>
+    redirect === 'follow' ? new Agent().compose(interceptors.redirect({ maxRedirections: 5 })) : new Agent();
+  const used = dispatcher ?? (global === true ? undefined : own());
+  const answer = await request(url, { method, headers, body, signal, dispatcher: used });
   const { statusCode, opaque, context } = answer;
   observe('response', { statusCode, headers: answer.headers, opaque, context, own: Object.keys(answer) });
   const bytes = await collect(answer.body);

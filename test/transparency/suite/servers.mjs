@@ -96,7 +96,7 @@ async function startHandler(serve, { early = false, configure }, marks) {
     });
     marks.tell(`arrived${nth}`);
   };
-  const server = createHttpServer({ keepAliveTimeout: 5_000 }, handle);
+  const server = createHttpServer({ keepAliveTimeout: 60_000 }, handle);
   configure?.(server, { requests, handle, ...marks });
   const port = await listen(server);
   return {

@@ -143,9 +143,9 @@ export const cases = {
       setGlobalDispatcher(agent);
       const interceptor = agent.get(context.origin).intercept({ path: CHAT, method: 'POST' });
       interceptor.reply(200, madeUp, { headers: { 'content-type': 'application/json' } });
-      await ask(context);
+      await ask(context, { global: true });
       agent.assertNoPendingInterceptors();
-      await context.failing('not known', () => ask(context));
+      await context.failing('not known', () => ask(context, { global: true }));
       // The platform's fetch follows the global dispatcher too.
       agent.get(context.origin).intercept({ path: CHAT, method: 'POST' }).reply(201, madeUp);
       await ask({ ...context, client: 'fetch' });
