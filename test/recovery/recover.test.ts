@@ -311,3 +311,13 @@ it('comes to no harm by frames that lie about their size, and files that are non
   expect(JSON.parse(result.stdout)).toMatchObject({ calls: 1, sent: 2 });
   expect(segmentsOf(dir).some((path) => path.endsWith('-8.obxs'))).toBe(true);
 });
+
+it('recovers a call whose sampling was not decided when the program was killed', async () => {
+  const sample = JSON.stringify({ ratio: 0, rules: [{ model: 'gpt*', ratio: 1 }] });
+  const dir = await crashed({ TEST_CALLS: '2', ORANGEBOX_SAMPLE: sample });
+  expect(segmentsOf(dir)).toHaveLength(2);
+  const otlp = await receiver();
+  const report = JSON.parse((await recover(dir, to(otlp))).stdout) as object;
+  expect(report).toMatchObject({ series: 2, calls: 1, sent: 3, spansSent: 1 });
+  expect(new Set(otlp.payloads().map(({ key }) => key)).size).toBe(3);
+});

@@ -4,6 +4,7 @@ import { type FollowCounts, LiveSeries } from './live-series.ts';
 import type { PayloadSender } from './payload-sender.ts';
 import { asCodedError, findAll, isLive, recoverIfNeeded } from './recover-directory.ts';
 import type { RecoveryCounts, RecoveryHost } from './recover-series.ts';
+import { SameThread } from './same-thread.ts';
 import type { Series } from './series-files.ts';
 import { nowMs } from '../timers.ts';
 
@@ -63,15 +64,18 @@ class Sidecar {
   readonly #events: FollowEvents;
   readonly #followed = new Map<string, LiveSeries>();
   #touchedMs = nowMs();
+  #pass: RecoveryHost;
 
   constructor(host: RecoveryHost & { payloads: PayloadSender }, events: FollowEvents) {
     this.#host = host;
+    this.#pass = host;
     this.#events = events;
   }
 
   async look(): Promise<void> {
     this.#touch();
     const all = await findAll(this.#host);
+    this.#pass = { ...this.#host, sameThread: new SameThread() };
     for (const series of all) {
       if (this.#host.signal?.aborted) return;
       if (isLive(series, this.#host.dir)) await this.#lookAtLive(series);
@@ -134,7 +138,7 @@ class Sidecar {
       known.save();
       this.#followed.delete(series.name);
     }
-    const counts = await recoverIfNeeded(series, this.#host, known?.claim);
+    const counts = await recoverIfNeeded(series, this.#pass, known?.claim);
     if (counts !== undefined && counts !== 'busy' && counts !== 'nothing')
       this.#events.onRecovered(series.name, counts);
   }

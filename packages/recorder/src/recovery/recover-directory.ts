@@ -6,6 +6,7 @@ import { readDone } from './done-marks.ts';
 import { hasWriter, isNear, SILENT_MS } from './liveness.ts';
 import { noCounts, type RecoveryCounts, type RecoveryHost, recoverSeries } from './recover-series.ts';
 import { scanFrames } from './record-reader.ts';
+import { SameThread } from './same-thread.ts';
 import { findSeries, type Series } from './series-files.ts';
 import { inSlices } from './slices.ts';
 import { messageOf } from '../report.ts';
@@ -28,11 +29,12 @@ export async function recoverDirectory(
   onSeries: (counts: RecoveryCounts) => void = () => {},
 ): Promise<RecoveryReport> {
   const report: RecoveryReport = { series: 0, busy: 0, ...noCounts() };
+  const pass = { ...host, sameThread: new SameThread() };
   for (const series of await findAll(host)) {
     if (host.signal?.aborted) break;
     if (isLive(series, host.dir)) continue;
     const left = readDone(host.dir, series);
-    const counts = await recoverIfNeeded(series, host);
+    const counts = await recoverIfNeeded(series, pass);
     if (counts === 'busy') report.busy++;
     else if (counts === 'nothing') {
       report.quarantined += left?.quarantined ?? 0;

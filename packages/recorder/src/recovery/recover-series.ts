@@ -14,6 +14,7 @@ import { lookAgain, type Series } from './series-files.ts';
 import { SeriesScan } from './series-scan.ts';
 import { inSlices, type Pace } from './slices.ts';
 import { shipItem, UNKNOWN_PROCESS } from './stored-payload.ts';
+import type { SameThread } from './same-thread.ts';
 import { finishedSpans } from './stored-spans.ts';
 
 /** Exports spans under the resource of the process that they are of. Never rejects. */
@@ -36,6 +37,8 @@ export interface RecoveryHost {
   /** What an endpoint refused for good is sent again. */
   retryQuarantined: boolean;
   signal?: AbortSignal;
+  /** What was seen of other series in the same pass. */
+  sameThread?: SameThread;
 }
 
 /** What was done, and what is left. */
@@ -107,6 +110,7 @@ class SeriesRecovery {
     await inSlices(this.#scan.read(this.#series), pace);
     this.#counts.already = this.#scan.shipped;
     this.#takeOverCursor();
+    this.#forgetMoved();
     await inSlices(this.#completeCalls(), pace);
     await this.#sendSpans();
     await this.#sendPayloads();
@@ -167,6 +171,16 @@ class SeriesRecovery {
     this.#append(records);
     this.#counts.already += records.filter(({ type }) => type === 'shipped').length;
     this.#counts.quarantined += records.filter(({ type }) => type === 'quarantined').length;
+  }
+
+  /** Calls that stand whole in another series of the thread. */
+  #forgetMoved(): void {
+    const { sameThread } = this.#host;
+    const ended = sameThread?.endedBefore(this.#series);
+    const moved = this.#scan.crashed().filter(({ spanId }) => ended?.has(spanId));
+    if (moved.length > 0) this.#append([{ type: 'forgotten', exchangeIds: moved.map(({ id }) => id) }]);
+    for (const { id } of moved) this.#scan.forget(id);
+    sameThread?.saw(this.#series, this.#scan.endedSpanIds);
   }
 
   *#completeCalls(): Generator<void, void, void> {

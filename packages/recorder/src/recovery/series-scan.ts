@@ -69,6 +69,16 @@ export class SeriesScan {
     return [...this.open.values()].filter(({ spanId }) => !this.#spanIds.has(spanId)).sort((a, b) => a.id - b.id);
   }
 
+  /** Calls and tools whose end is on record. */
+  get endedSpanIds(): ReadonlySet<string> {
+    return this.#spanIds;
+  }
+
+  /** Passes over an exchange. */
+  forget(id: number): void {
+    this.open.delete(id);
+  }
+
   /** Whether anything is left to be done here. */
   get isDone(): boolean {
     return this.crashed().length === 0 && this.pending.size === 0 && this.unsentSpans.size === 0;
