@@ -56,5 +56,7 @@ const server = createServer((request, response) => {
     next();
   });
 });
+// A busy machine takes its time between two requests of a connection.
+server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${server.address().port}\n`));
 process.stdin.resume().on('end', () => process.exit(0));
