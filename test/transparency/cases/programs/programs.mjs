@@ -126,7 +126,12 @@ export const cases = {
   'an uncaught exception': ending('throw', { code: 1 }),
   'SIGTERM without a listener': ending('signal'),
   'SIGTERM with a listener': ending('listened', { code: 9 }),
-  'process.abort': { ...ending('abort'), died: 1 },
+  'process.abort': {
+    ...ending('abort'),
+    died: 1,
+    // Addresses of Node.js' own code.
+    plain: (text) => text.replaceAll(/^.*0x[0-9a-f]{4,}.*$/gm, '<frame>'),
+  },
   'the SDK on --import': {
     command: ({ origin, preload }) => ({
       args: [join(bundles, 'agent.mjs')],

@@ -11,11 +11,8 @@ const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-
 
 async function primary() {
   const workers = [cluster.fork(), cluster.fork()];
-  const ports = [];
-  for (const worker of workers) {
-    const [message] = await once(worker, 'message');
-    ports.push(message.port);
-  }
+  const messages = await Promise.all(workers.map((worker) => once(worker, 'message')));
+  const ports = messages.map(([message]) => message.port);
   console.log('ready', ports.length, ports[0] === ports[1]);
   for (const [i, worker] of workers.entries()) {
     worker.send('ask');

@@ -1,30 +1,15 @@
 /** A program that hardens its realm before it does anything: what is frozen stays usable, and as it was. */
 import http from 'node:http';
 
-const roots = [
-  Object,
-  Array,
-  Function,
-  Promise,
-  Map,
-  Set,
-  WeakMap,
-  Error,
-  TypeError,
-  RegExp,
-  Date,
-  Symbol,
-  JSON,
-  Math,
-  Reflect,
-];
+// Not the errors, nor http.Agent: Node.js itself assigns over what they inherit, and breaks.
+const roots = [Object, Array, Function, Promise, Map, Set, WeakMap, RegExp, Date, Symbol, JSON, Math, Reflect];
 const { Response, Headers, Request, ReadableStream, URL: PlatformURL, AbortController: Aborter } = globalThis;
 const classes = [Response, Headers, Request, ReadableStream, PlatformURL, Aborter, Buffer, Uint8Array];
 for (const root of [...roots, ...classes]) {
   Object.freeze(root);
   if (root.prototype !== undefined) Object.freeze(root.prototype);
 }
-for (const name of Object.keys(http)) if (typeof http[name] === 'function') Object.freeze(http[name].prototype);
+for (const { prototype } of [http.ClientRequest, http.IncomingMessage, http.OutgoingMessage]) Object.freeze(prototype);
 Object.freeze(globalThis.fetch);
 
 const url = `${process.env.OPENAI_BASE_URL}/chat/completions`;
