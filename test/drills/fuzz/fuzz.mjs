@@ -108,7 +108,7 @@ if (values.replay !== undefined) {
     ]),
   );
   console.log(
-    `bounds: ${INPUT_MAX_MS} ms an input, 16 times its size and 1 MiB in one piece, ${HEAP_MAX_MB} MiB of heap a thread\n`,
+    `bounds: ${INPUT_MAX_MS} ms of CPU an input, 16 times its size and 1 MiB in one piece, ${HEAP_MAX_MB} MiB of heap a thread\n`,
   );
   const failed = results.filter(({ failures }) => failures > 0).length;
   console.log(`${results.length - failed} passed, ${failed} failed`);

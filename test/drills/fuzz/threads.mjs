@@ -1,10 +1,10 @@
 /** The threads of the fuzz drill, watched from outside: one that hangs or runs out of memory is ended, its input kept, and replaced. */
 import { Worker } from 'node:worker_threads';
-import { KINDS } from './run-inputs.mjs';
+import { cpuMs, KINDS } from './run-inputs.mjs';
 
 /** Heap of a thread; what needs more than this for inputs of some KB is a fault. */
 export const HEAP_MAX_MB = 192;
-/** An input that is at it for so long will not come to an end, however busy the machine is. */
+/** An input during which the process used so much CPU will not come to an end. */
 const HANG_MS = 20_000;
 const LOOK_EVERY_MS = 500;
 
@@ -43,7 +43,7 @@ export async function runThreads({ kindName, seed, from = 0, count, threads, onF
 /** Runs one thread to its end: its result, or where and why it stopped. */
 function runThread(range, state, onFailure) {
   state[0] = range.from;
-  state[1] = Number.POSITIVE_INFINITY;
+  state[1] = 0;
   const worker = new Worker(new URL('worker.mjs', import.meta.url), {
     workerData: { ...range, shared: state.buffer },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MAX_MB, maxYoungGenerationSizeMb: 32 },
@@ -51,9 +51,15 @@ function runThread(range, state, onFailure) {
   return new Promise((resolve) => {
     let result;
     let why;
+    let seen = -1;
+    let sinceMs = cpuMs();
     const watch = setInterval(() => {
-      if (Date.now() - state[1] < HANG_MS || why !== undefined) return;
-      why = `did not come to an end in ${HANG_MS} ms`;
+      if (state[1] !== seen || state[1] === 0) {
+        seen = state[1];
+        sinceMs = cpuMs();
+      }
+      if (cpuMs() - sinceMs < HANG_MS || why !== undefined) return;
+      why = `did not come to an end in ${HANG_MS} ms of CPU`;
       void worker.terminate();
     }, LOOK_EVERY_MS);
     worker.on('message', (message) => {
