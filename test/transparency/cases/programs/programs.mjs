@@ -84,26 +84,28 @@ export const cases = {
   },
   '--permission, recordings allowed': {
     command: ({ origin, recording, major }) => ({
-      args: [app('frozen')],
+      args: [app('endings'), 'exitCode'],
       nodeArgs: permissionArgs(major, [`${recording}*`]),
       env: { ...providerEnv(origin) },
     }),
     prepareRun: ({ recording }) => mkdirSync(recording),
     local: true,
+    code: 6,
   },
   '--permission, nothing to be written': {
     command: ({ origin, major }) => ({
-      args: [app('frozen')],
+      args: [app('endings'), 'exitCode'],
       nodeArgs: permissionArgs(major),
       env: providerEnv(origin),
     }),
     local: true,
+    code: 6,
     calls: 0,
     unrecorded: () => true,
     deviations: [{ label: 'stderr', why: 'one warning says that nothing can be kept' }],
   },
-  'frozen intrinsics of its own': program('frozen'),
-  '--frozen-intrinsics': program('frozen', { nodeArgs: ['--frozen-intrinsics', '--no-warnings'] }),
+  'frozen intrinsics of its own': { ...program('frozen'), code: 0 },
+  '--frozen-intrinsics': { ...program('frozen', { nodeArgs: ['--frozen-intrinsics', '--no-warnings'] }), code: 0 },
   'handles counted': {
     ...program('handles'),
     local: true,

@@ -3,8 +3,8 @@ import http from 'node:http';
 
 // Not the errors, nor http.Agent: Node.js itself assigns over what they inherit, and breaks.
 const roots = [Object, Array, Function, Promise, Map, Set, WeakMap, RegExp, Date, Symbol, JSON, Math, Reflect];
-const { Response, Headers, Request, ReadableStream, URL: PlatformURL, AbortController: Aborter } = globalThis;
-const classes = [Response, Headers, Request, ReadableStream, PlatformURL, Aborter, Buffer, Uint8Array];
+const { Response, Headers, Request, URL: PlatformURL, AbortController: Aborter } = globalThis;
+const classes = [Response, Headers, Request, PlatformURL, Aborter, Buffer];
 for (const root of [...roots, ...classes]) {
   Object.freeze(root);
   if (root.prototype !== undefined) Object.freeze(root.prototype);
