@@ -8,14 +8,13 @@ export interface InputKind<T> {
   extension: string;
 }
 
-/** Milliseconds that an input may take. */
-export const INPUT_MAX_MS: number;
 export const KINDS: { segment: InputKind<Uint8Array>; body: InputKind<object> };
 /** Checks one input; gives what is wrong with it, if anything, and how long it took. */
 export function checkInput<T>(
   kind: InputKind<T>,
   input: T,
   number: number,
+  maxMs?: number,
 ): Promise<{ tookMs: number; wrong: string | undefined }>;
 /** Runs the inputs `from`, `from + step`, … below `to`. */
 export function runInputs(options: {
