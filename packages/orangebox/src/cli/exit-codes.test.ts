@@ -2,8 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OrangeboxError } from '@orangebox/schema';
+import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
+import { reportError } from './report-error.ts';
 
 const CODES: readonly (readonly [code: `OBX_${string}`, exit: keyof typeof EXIT])[] = [
   ['OBX_CLI_USAGE', 'usage'],
@@ -59,7 +61,7 @@ function codesIn(name: string): string[] {
 
 describe('exit codes', () => {
   it('know every code, so that none of them reads as a fault of Orangebox', () => {
-    const codes = new Set(['schema', 'codec', 'store', 'replay', 'server', 'orangebox'].flatMap(codesIn));
+    const codes = new Set(['schema', 'codec', 'store', 'replay', 'server', 'recorder', 'orangebox'].flatMap(codesIn));
     expect(codes.size).toBeGreaterThan(40);
     const unknown = [...codes].filter((code) => exitCodeOf(new OrangeboxError(code as 'OBX_', 'x')) === EXIT.internal);
     expect(unknown).toEqual([]);
@@ -67,6 +69,15 @@ describe('exit codes', () => {
 
   it.each(CODES)('%s ends with "%s"', (code, exit) => {
     expect(exitCodeOf(new OrangeboxError(code, 'x'))).toBe(EXIT[exit]);
+  });
+
+  it('an error that another copy of our classes made is coded as well', () => {
+    const foreign = Object.assign(new Error('no'), { code: 'OBX_RECOVER_NOT_WRITABLE', hint: 'do this' });
+    expect(exitCodeOf(foreign)).toBe(EXIT.unreadable);
+    const lines: string[] = [];
+    const terminal = { note: (line: string) => void lines.push(line), errorColors: pc.createColors(false) };
+    expect(reportError(foreign, terminal, false)).toBe(EXIT.unreadable);
+    expect(lines).toEqual(['orangebox: no [OBX_RECOVER_NOT_WRITABLE]', '  hint: do this']);
   });
 
   it('a system error has the code of what it means', () => {

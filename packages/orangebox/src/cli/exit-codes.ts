@@ -50,11 +50,22 @@ const UNREADABLE_ERRNO = new Set([
 ]);
 const NETWORK_ERRNO = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EAI_AGAIN', 'EADDRINUSE']);
 
+/**
+ * The error with a code of ours that this is; undefined when it is none. A package that is loaded by itself, such as the
+ * recorder's recovery, has a class of its own for them: the code says what it is.
+ */
+export function codedError(error: unknown): { code: string; message: string; hint?: string | undefined } | undefined {
+  if (error instanceof OrangeboxError) return error;
+  if (!(error instanceof Error)) return undefined;
+  const { code, hint } = error as { code?: unknown; hint?: unknown };
+  if (typeof code !== 'string' || !/^OBX_[A-Z0-9_]+$/.test(code)) return undefined;
+  return { code, message: error.message, ...(typeof hint === 'string' ? { hint } : {}) };
+}
+
 /** The exit code that an error ends the command with. */
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof OrangeboxError) {
-    return BY_CODE.find(([pattern]) => pattern.test(error.code))?.[1] ?? EXIT.internal;
-  }
+  const coded = codedError(error);
+  if (coded) return BY_CODE.find(([pattern]) => pattern.test(coded.code))?.[1] ?? EXIT.internal;
   const code = errnoOf(error);
   if (code === 'ENOENT') return EXIT.notFound;
   if (code !== undefined && UNREADABLE_ERRNO.has(code)) return EXIT.unreadable;

@@ -1,6 +1,5 @@
 /** One clear line and a hint for every way a command can fail; a stack trace only with ORANGEBOX_DEBUG. */
-import { OrangeboxError } from '@orangebox/schema';
-import { EXIT, errnoOf, exitCodeOf } from './exit-codes.ts';
+import { codedError, EXIT, errnoOf, exitCodeOf } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 import { escapeLine, escapeText } from './text/escape.ts';
 
@@ -21,7 +20,8 @@ interface Explanation {
 }
 
 function explain(error: unknown): Explanation {
-  if (error instanceof OrangeboxError) return { message: error.message, hint: error.hint, code: error.code };
+  const coded = codedError(error);
+  if (coded) return coded;
   const errno = errnoOf(error);
   const text = error instanceof Error ? error.message : String(error);
   if (exitCodeOf(error) !== EXIT.internal) return { message: text, hint: SYSTEM_HINTS[errno ?? ''], code: errno };

@@ -1,7 +1,6 @@
 /** `orangebox recover [DIR]`: completes and ships what processes that have ended left behind. One pass. */
 import { resolve } from 'node:path';
 import { type RecorderConfig, readConfig } from '@orangebox/recorder';
-import { OrangeboxError } from '@orangebox/schema';
 import type { RecoveryReport } from '@orangebox/recorder/recovery';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -52,8 +51,6 @@ export async function recover(
       () => `recovering: ${plural(done, 'payload')} sent`,
       recoverDirectory(host, ({ sent }) => (done += sent)),
     );
-  } catch (error) {
-    throw codedError(error);
   } finally {
     clearTimeout(timer);
   }
@@ -88,17 +85,6 @@ export function shippingConfig(context: CommandContext, endpoint: string | undef
       'an endpoint is a base URL: https://collector.example:4319',
     );
   return config;
-}
-
-/** The recorder brings its own class of coded errors; the command knows its own only. */
-export function codedError(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof OrangeboxError) return error;
-  const { code, hint } = error as { code?: unknown; hint?: unknown };
-  if (typeof code !== 'string' || !/^OBX_[A-Z_]+$/.test(code)) return error;
-  return new OrangeboxError(code as `OBX_${string}`, error.message, {
-    cause: error,
-    ...(typeof hint === 'string' ? { hint } : {}),
-  });
 }
 
 interface Ways {

@@ -6,7 +6,7 @@ import { usage } from '../parse-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { plural } from '../text/format.ts';
-import { codedError, recordingsIn, shippingConfig } from './recover.ts';
+import { recordingsIn, shippingConfig } from './recover.ts';
 
 /** Options of `ship`. */
 export interface ShipOptions {
@@ -46,8 +46,6 @@ export async function ship(
   const alive = setInterval(() => undefined, 60_000);
   try {
     await followDirectory({ ...host, payloads }, log, { isOnce });
-  } catch (error) {
-    throw codedError(error);
   } finally {
     clearInterval(alive);
   }
