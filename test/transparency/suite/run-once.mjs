@@ -152,6 +152,9 @@ export async function runOnce(row, preload) {
       plain: testCase.plain,
       discard: () => rmSync(directory, { recursive: true, force: true }),
     };
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
   } finally {
     await servers.close();
     await receiver?.close();
