@@ -132,14 +132,41 @@ it('waits for an endpoint that is wrong, says so once, and ends in time when it 
   expect(stdout.match(/does not take recordings/g)).toHaveLength(1);
 });
 
+it('completes every series and sends its spans though the payload endpoint takes nothing from the first', async () => {
+  const dir = box();
+  const dead = [program(dir, { TEST_CALLS: '1' }), program(dir, { TEST_CALLS: '1' })];
+  await Promise.all(dead.map((one) => one.said('streaming')));
+  await Promise.all(dead.map((one) => one.kill()));
+  let status = 503;
+  const otlp = await receiver(() => ({ status }));
+  const spans = await receiver();
+  const beside = sidecar(dir, { ORANGEBOX_ENDPOINT: otlp.url, OTEL_EXPORTER_OTLP_ENDPOINT: spans.url });
+  await spans.until(() => spans.requests.flatMap((request) => request.spans).length === 2);
+  expect(keysOf(otlp)).toEqual([]);
+  status = 200;
+  await otlp.until(() => new Set(keysOf(otlp)).size === 4);
+  beside.child.kill('SIGTERM');
+  const { code, stdout } = await beside.ended;
+  expect(code).toBe(0);
+  expect(stdout.match(/1 call of a process that died completed/g)).toHaveLength(2);
+  expect(stdout).toContain('4 payloads sent');
+});
+
 it('ships what earlier processes left when the next one starts, after its own calls', async () => {
   const dir = box();
-  const dead = program(dir, { TEST_CALLS: '2' });
+  const dead = program(dir, { TEST_CALLS: '2', OTEL_SERVICE_NAME: 'old' });
   await dead.said('streaming');
   await dead.kill();
   const otlp = await receiver();
-  const next = program(dir, { ORANGEBOX_ENDPOINT: otlp.url, TEST_CALLS: '1', TEST_STREAM: 'no' });
+  const next = program(dir, {
+    ORANGEBOX_ENDPOINT: otlp.url,
+    OTEL_SERVICE_NAME: 'next',
+    TEST_CALLS: '1',
+    TEST_STREAM: 'no',
+  });
   await next.said('called');
   await otlp.until(() => new Set(keysOf(otlp)).size === 4);
   expect(keysOf(otlp)).toHaveLength(4);
+  const services = otlp.requests.flatMap((request) => request.spans).map(({ resource }) => resource['service.name']);
+  expect(services.sort()).toEqual(['next', 'old', 'old', 'old']);
 });

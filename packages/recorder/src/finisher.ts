@@ -310,6 +310,7 @@ class CallFinisher implements Finisher {
           atUnixNano: `${BigInt(nowMs()) * 1_000_000n}`,
         });
       },
+      gaveUp: (key, what) => this.#leftBehind?.gaveUp(key, what),
       report: (code, message) => this.#host.report(code, message),
     };
   }

@@ -27,6 +27,7 @@ export class LazyShipper implements Shipper {
     }
     if (this.#unsent !== undefined) {
       this.#unsent++;
+      this.#host.gaveUp?.(item.key, 'left');
       return;
     }
     this.#waiting.push(item);
@@ -64,8 +65,10 @@ export class LazyShipper implements Shipper {
       for (const item of waiting) shipper.offer(item);
       this.#shipper = shipper;
     } catch (error) {
-      this.#unsent = this.#waiting.length;
+      const unsent = this.#waiting;
+      this.#unsent = unsent.length;
       this.#waiting = [];
+      for (const { key } of unsent) this.#host.gaveUp?.(key, 'left');
       this.#host.report('shipper_load', `payloads cannot be sent: ${messageOf(error)}; they stay in the segment`);
     }
   }

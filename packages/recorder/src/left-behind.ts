@@ -2,6 +2,7 @@
 import type { Redactor } from '@orangebox/codec';
 import type { RecorderConfig } from './config.ts';
 import { hidden } from './otel/application-api.ts';
+import { AwaitedItems } from './recovery/awaited-items.ts';
 import type { PayloadSender, SendResult } from './recovery/payload-sender.ts';
 import { claimForProgram } from './recovery/program-claim.ts';
 import type { Shipper, ShipItem } from './shipper.ts';
@@ -28,7 +29,7 @@ export class LeftBehind implements PayloadSender {
   readonly concurrency: number = CONCURRENCY;
   readonly isStopped: boolean = false;
   readonly #host: LeftBehindHost;
-  readonly #waiting = new Map<string, (result: SendResult) => void>();
+  readonly #awaited = new AwaitedItems();
   #isStarted = false;
   #isClaimed = false;
 
@@ -46,42 +47,28 @@ export class LeftBehind implements PayloadSender {
 
   /** Whether it was a payload of another process. */
   acknowledged(key: string): boolean {
-    return this.#settle(key, { kind: 'sent' });
+    return this.#awaited.settle(key, { kind: 'sent' });
   }
 
   /** The same of one that was refused for good. */
   quarantined(key: string, reason: string): boolean {
-    return this.#settle(key, { kind: 'refused', reason });
+    return this.#awaited.settle(key, { kind: 'refused', reason });
+  }
+
+  /** One that the shipper does not try any more. */
+  gaveUp(key: string, kind: 'lost' | 'left'): void {
+    this.#awaited.settle(key, { kind });
   }
 
   async send(item: ShipItem): Promise<SendResult> {
     while (this.#hasOwnWork()) await new Promise<void>((resolve) => afterMs(LOOK_AGAIN_MS, resolve).unref());
-    return new Promise((resolve) => {
-      const { key } = item;
-      this.#waiting.set(key, resolve);
-      const readSnapshotJson = (): Promise<Uint8Array> | Uint8Array => {
-        try {
-          return item.readSnapshotJson();
-        } catch (error) {
-          this.#settle(key, { kind: 'lost' });
-          throw error;
-        }
-      };
-      this.#host.shipper.offer({ ...item, readSnapshotJson });
-    });
+    return this.#awaited.offer(this.#host.shipper, item);
   }
 
   stop(): void {}
 
   #hasOwnWork(): boolean {
-    return this.#host.shipper.stats().pending > this.#waiting.size;
-  }
-
-  #settle(key: string, result: SendResult): boolean {
-    const resolve = this.#waiting.get(key);
-    this.#waiting.delete(key);
-    resolve?.(result);
-    return resolve !== undefined;
+    return this.#host.shipper.stats().pending > this.#awaited.count;
   }
 
   #claim(): void {

@@ -20,6 +20,8 @@ export interface ShipItem {
   readSnapshotJson(): Promise<Uint8Array> | Uint8Array;
   /** Bytes of that JSON. */
   sizeBytes: number;
+  /** Service of the process that recorded it, where that is another one than the shipper's. */
+  serviceName?: string;
 }
 
 /** Counters of a shipper since its start. */
@@ -52,6 +54,11 @@ export interface ShipperHost {
   acknowledged(key: string): void;
   /** Notes in the segment that the endpoint refuses this key for good, so that nobody sends it again unasked. */
   quarantined(key: string, reason: string): void;
+  /**
+   * Told of a key that is neither of the two and not tried again: `lost` can't be sent by anybody, `left` may be by a later
+   * process.
+   */
+  gaveUp?(key: string, what: 'lost' | 'left'): void;
   /** Counts a fault and says it once on stderr. */
   report(code: string, message: string): void;
 }

@@ -31,9 +31,7 @@ export function createRecovery(settings: RecoverySettings): RecoveryHost {
   const secrets = new SecretKeeper(config.redactPatterns, () => env);
   const told = (code: string, message: string): void => onTrouble(code, secrets.redactor().text(message).text);
   const payloads = config.endpoint
-    ? new ShippingSender((serviceName, host) => createShipper({ ...config, serviceName }, host), told, {
-        stopsAtTrouble: isOnce,
-      })
+    ? new ShippingSender((host) => createShipper(config, host), told, { stopsAtTrouble: isOnce })
     : undefined;
   signal?.addEventListener('abort', () => {
     if (kind === 'recover') payloads?.stop();

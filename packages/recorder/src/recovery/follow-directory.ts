@@ -1,8 +1,9 @@
 /** A sidecar: ships what living programs do not ship themselves, and what those that ended have left. */
 import { isStale, claimPath, prepareClaims, programClaimPath, readClaim, takeClaim, TOUCH_MS } from './claims.ts';
+import { DeadSeries } from './dead-series.ts';
 import { type FollowCounts, LiveSeries } from './live-series.ts';
 import type { PayloadSender } from './payload-sender.ts';
-import { asCodedError, findAll, isLive, recoverIfNeeded } from './recover-directory.ts';
+import { asCodedError, findAll, isLive } from './recover-directory.ts';
 import type { RecoveryCounts, RecoveryHost } from './recover-series.ts';
 import { SameThread } from './same-thread.ts';
 import type { Series } from './series-files.ts';
@@ -63,23 +64,24 @@ class Sidecar {
   readonly #host: RecoveryHost & { payloads: PayloadSender };
   readonly #events: FollowEvents;
   readonly #followed = new Map<string, LiveSeries>();
+  readonly #dead: DeadSeries;
   #touchedMs = nowMs();
-  #pass: RecoveryHost;
 
   constructor(host: RecoveryHost & { payloads: PayloadSender }, events: FollowEvents) {
     this.#host = host;
-    this.#pass = host;
     this.#events = events;
+    this.#dead = new DeadSeries(host, events);
   }
 
   async look(): Promise<void> {
     this.#touch();
     const all = await findAll(this.#host);
-    this.#pass = { ...this.#host, sameThread: new SameThread() };
+    const sameThread = new SameThread();
+    this.#dead.hasPostponed = false;
     for (const series of all) {
       if (this.#host.signal?.aborted) return;
       if (isLive(series, this.#host.dir)) await this.#lookAtLive(series);
-      else await this.#lookAtDead(series);
+      else await this.#lookAtDead(series, sameThread);
       this.#touch();
     }
     for (const live of this.#followed.values()) this.#tell(live);
@@ -88,8 +90,13 @@ class Sidecar {
   /** Until everything that is followed was sent, or nothing more will be. */
   async settle(isOver: () => boolean): Promise<void> {
     for (const live of this.#followed.values()) {
-      while (!live.isIdle && !isOver()) await live.settled();
+      await live.settled();
       this.#tell(live);
+    }
+    await this.#dead.settled();
+    while (this.#dead.hasPostponed && !isOver()) {
+      await this.look();
+      await this.#dead.settled();
     }
   }
 
@@ -99,6 +106,7 @@ class Sidecar {
       this.#tell(live);
       this.#letGo(live);
     }
+    await this.#dead.settled();
   }
 
   async #lookAtLive(series: Series): Promise<void> {
@@ -130,17 +138,16 @@ class Sidecar {
     }
   }
 
-  async #lookAtDead(series: Series): Promise<void> {
+  async #lookAtDead(series: Series, sameThread: SameThread): Promise<void> {
     const known = this.#followed.get(series.name);
     if (known) {
-      await known.settled();
+      // Its answers may take as long as the endpoint is away; the others are looked at meanwhile.
+      if (!known.isSettled) return;
       this.#tell(known);
       known.save();
       this.#followed.delete(series.name);
     }
-    const counts = await recoverIfNeeded(series, this.#pass, known?.claim);
-    if (counts !== undefined && counts !== 'busy' && counts !== 'nothing')
-      this.#events.onRecovered(series.name, counts);
+    await this.#dead.look(series, sameThread, known?.claim);
   }
 
   #leave(live: LiveSeries): void {

@@ -1,5 +1,4 @@
 /** A series that a living process writes and nobody ships: followed as it grows. Nothing is written to it but by its process. */
-import type { ProcessInfo } from '@orangebox/schema';
 import type { Claim, Cursor } from './claims.ts';
 import type { RecoveryHost } from './recover-series.ts';
 import type { PayloadSender } from './payload-sender.ts';
@@ -7,7 +6,7 @@ import { nowNano } from './recovered-file.ts';
 import { lookAgain, type Series } from './series-files.ts';
 import { type PendingPayload, SeriesScan } from './series-scan.ts';
 import { inSlices } from './slices.ts';
-import { shipItem, UNKNOWN_PROCESS } from './stored-payload.ts';
+import { shipItem } from './stored-payload.ts';
 
 /** A claim has room for so many; the position stands still before the next one, which is refused anew after a restart. */
 const MAX_QUARANTINED = 200;
@@ -70,9 +69,9 @@ export class LiveSeries {
     while (this.#underWay.size > 0) await Promise.race(this.#underWay.values());
   }
 
-  /** Everything that is there was sent or refused. */
-  get isIdle(): boolean {
-    return this.#underWay.size === 0 && [...this.#scan.pending.keys()].every((key) => this.#isRefused(key));
+  /** Nothing is under way. */
+  get isSettled(): boolean {
+    return this.#underWay.size === 0;
   }
 
   /** Notes the position, where it changed. */
@@ -100,8 +99,7 @@ export class LiveSeries {
       this.#lose(key);
       return;
     }
-    const about: ProcessInfo = payload.process ?? this.#scan.process ?? UNKNOWN_PROCESS;
-    const one = this.#sender.send(item, about.serviceName).then((result) => {
+    const one = this.#sender.send(item).then((result) => {
       this.#underWay.delete(key);
       if (result.kind === 'lost') this.#lose(key);
       else if (result.kind === 'sent') {

@@ -37,6 +37,8 @@ export interface RecoveryHost {
   /** What an endpoint refused for good is sent again. */
   retryQuarantined: boolean;
   signal?: AbortSignal;
+  /** Calls are completed and spans were offered; payloads come next. */
+  onCompleted?(): void;
   /** What was seen of other series in the same pass. */
   sameThread?: SameThread;
 }
@@ -113,6 +115,7 @@ class SeriesRecovery {
     this.#forgetMoved();
     await inSlices(this.#completeCalls(), pace);
     await this.#sendSpans();
+    this.#host.onCompleted?.();
     await this.#sendPayloads();
     return this.#summary();
   }
@@ -236,7 +239,7 @@ class SeriesRecovery {
         continue;
       }
       while (underWay.size >= sender.concurrency) await Promise.race(underWay);
-      const one = sender.send(item, (payload.process ?? this.#process).serviceName).then((result) => {
+      const one = sender.send(item).then((result) => {
         underWay.delete(one);
         if (result.kind === 'lost') this.#lose(key);
         else if (result.kind === 'sent') this.#sent(key);

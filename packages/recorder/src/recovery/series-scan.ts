@@ -79,11 +79,6 @@ export class SeriesScan {
     this.open.delete(id);
   }
 
-  /** Whether anything is left to be done here. */
-  get isDone(): boolean {
-    return this.crashed().length === 0 && this.pending.size === 0 && this.unsentSpans.size === 0;
-  }
-
   /** Takes in what was added since the last look. Files that are gone are passed over. */
   *read(series: Series): Steps<void> {
     for (const file of series.files) {

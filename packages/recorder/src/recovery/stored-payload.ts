@@ -36,6 +36,7 @@ export function shipItem(payload: PendingPayload, processes: readonly ProcessInf
     spanId: trace.spanId,
     spanJson: spanHead(spans[0]),
     sizeBytes,
+    serviceName: (payload.process ?? processes.at(-1) ?? UNKNOWN_PROCESS).serviceName,
     readSnapshotJson: () => snapshotJson(payload, processes),
   };
 }

@@ -82,6 +82,11 @@ it.each([0, 1, 127, 128, 20_000, 3_000_000])(
   },
 );
 
+it('names the service of the process that recorded it, where that is another one', () => {
+  const bytes = Buffer.concat(encodeEnvelope({ ...item, serviceName: 'earlier' }, partOf(randomBytes(1)), 'shop'));
+  expect(decodeSpans(bytes, 'application/x-protobuf')[0]?.resource['service.name']).toBe('earlier');
+});
+
 it('does not copy the body', () => {
   const bytes = randomBytes(1000);
   const [head, body] = encodeEnvelope(item, partOf(bytes), 'shop');

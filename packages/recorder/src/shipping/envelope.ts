@@ -37,7 +37,7 @@ const SPAN_FLAGS = 0x101;
  * after it, uncopied. In each message the one that leads to the body stands last.
  */
 export function encodeEnvelope(
-  item: Pick<ShipItem, 'key' | 'digest' | 'traceId' | 'spanId' | 'spanJson'>,
+  item: Pick<ShipItem, 'key' | 'digest' | 'traceId' | 'spanId' | 'spanJson' | 'serviceName'>,
   part: PayloadPart,
   serviceName: string,
 ): [head: Uint8Array, body: Uint8Array] {
@@ -49,7 +49,7 @@ export function encodeEnvelope(
 
   const request = new BinaryWriter();
   const resourceSpans = submessage(new BinaryWriter(), 1, (w) => {
-    keyValue(w, 1, 'service.name', serviceName);
+    keyValue(w, 1, 'service.name', item.serviceName ?? serviceName);
     keyValue(w, 1, ATTR.snapshotKey, item.key);
   });
   const scopeSpans = submessage(text(new BinaryWriter(), 3, SEMCONV_SCHEMA_URL), 1, (w) => {

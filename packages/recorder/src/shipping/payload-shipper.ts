@@ -131,10 +131,12 @@ class PayloadShipper implements Shipper {
     const ends = `/${item.traceId}/${item.spanId}/${item.digest.slice(0, 16)}`;
     if (!SNAPSHOT_KEY_PATTERN.test(item.key) || !item.key.endsWith(ends)) {
       this.#giveUp('payload_key', 'a snapshot key has not the agreed form');
+      this.#host.gaveUp?.(item.key, 'lost');
       return;
     }
     if (this.#waiting.size >= this.#limits.waiting) {
       this.#giveUp('payload_queue_full', 'too many payloads wait to be sent; the newest stay on this machine');
+      this.#host.gaveUp?.(item.key, 'left');
       return;
     }
     this.#unsent.set(item.key, nowMs());
@@ -272,6 +274,7 @@ class PayloadShipper implements Shipper {
   /** The segment is gone or can't be read: nothing that another try would change. */
   #lost({ item }: WaitingItem, error: unknown): void {
     this.#unsent.delete(item.key);
+    this.#host.gaveUp?.(item.key, 'lost');
     const reason = error instanceof Error ? error.message : 'unknown';
     this.#giveUp('payload_lost', `a recording can't be read back (${reason})`);
   }
@@ -388,6 +391,7 @@ class PayloadShipper implements Shipper {
       if (waiting.failures >= failuresPerItem && now - waiting.failingSinceMs >= failingPerItemMs) {
         this.#unsent.delete(waiting.item.key);
         this.#giveUp('payload_failing', `a recording could not be sent (${reason}); it stays on this machine`);
+        this.#host.gaveUp?.(waiting.item.key, 'left');
         return;
       }
       if (waiting.failures >= FAILURES_BEFORE_YIELDING) {
