@@ -2,10 +2,11 @@
 import type { Body, Chunk, ChunkRecord, Exchange, ExchangeRequest, ExchangeResponse, Stage } from '@orangebox/schema';
 import { encodeBody } from './body.ts';
 import { concatBytes } from './bytes.ts';
+import { type LargeBody, standForLargeBody } from './large-body.ts';
 import type { ExchangeRecords } from './records.ts';
 
 /** Keeps the bytes of the bodies that were made, so that a digest need not decode them again. */
-export type BodyBytes = Map<Body, Uint8Array>;
+export type BodyBytes = Map<Body, Uint8Array | LargeBody>;
 
 /** The exchange that records make; without an end on record it ended in `process_died`. */
 export function assembleExchange(
@@ -38,8 +39,8 @@ function assembleRequest(records: ExchangeRecords, bytes: BodyBytes): ExchangeRe
     url: start.url,
     headers: requestHead?.headers ?? [],
     ...(requestHead?.derivedHeaders ? { derivedHeaders: requestHead.derivedHeaders } : {}),
-    body: assembleBody(requestChunks, bytes),
-    chunks: requestChunks.map(assembleChunk),
+    body: assembleBody(requestChunks, records.large?.request, bytes),
+    chunks: assembleChunks(requestChunks, records.large?.request),
     sent: requestEnd !== undefined,
     ...(requestEnd?.trailers ? { trailers: requestEnd.trailers } : {}),
   };
@@ -59,25 +60,33 @@ function assembleResponse(
     headOffsetNano: head.offsetNano,
     ...(head.delivery === 0 ? {} : { headDelivery: head.delivery }),
     ...(head.informational ? { informational: head.informational } : {}),
-    body: assembleBody(responseChunks, bytes),
-    chunks: responseChunks.map(assembleChunk),
+    body: assembleBody(responseChunks, records.large?.response, bytes),
+    chunks: assembleChunks(responseChunks, records.large?.response),
     ...(end?.storedDecoded ? { storedDecoded: end.storedDecoded } : {}),
     ...(end?.trailers ? { trailers: end.trailers } : {}),
   };
 }
 
 /** A body is the chunks' bytes in order: a character split over two of them comes out whole. */
-function assembleBody(chunks: readonly ChunkRecord[], bytes: BodyBytes): Body {
+function assembleBody(chunks: readonly ChunkRecord[], large: LargeBody | undefined, bytes: BodyBytes): Body {
+  if (large) {
+    const stand = standForLargeBody(large);
+    bytes.set(stand, large);
+    return stand;
+  }
   const all = concatBytes(chunks.map((chunk) => chunk.bytes));
   const body = encodeBody(all);
   bytes.set(body, all);
   return body;
 }
 
+function assembleChunks(chunks: readonly ChunkRecord[], large: LargeBody | undefined): Chunk[] {
+  return chunks.map((record, i) => assembleChunk(record, large?.chunkSizes?.[i] ?? record.bytes.length));
+}
+
 /** Members in canonical order: there are many chunks, and their digest is made sooner so. */
-function assembleChunk(record: ChunkRecord): Chunk {
+function assembleChunk(record: ChunkRecord, sizeBytes: number): Chunk {
   const { delivery, wireSizeBytes } = record;
-  const sizeBytes = record.bytes.length;
   const offsetNano = String(Math.round(record.offsetNano));
   const chunk: Chunk = delivery === 0 ? { offsetNano, sizeBytes } : { delivery, offsetNano, sizeBytes };
   if (wireSizeBytes !== sizeBytes) chunk.wireSizeBytes = wireSizeBytes;

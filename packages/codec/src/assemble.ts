@@ -3,6 +3,7 @@
  * and a reader with those it read, so both get the same document and the same digest.
  */
 import {
+  type Body,
   type CallEndRecord,
   type Exchange,
   type Fidelity,
@@ -16,6 +17,7 @@ import { assembleExchange, type BodyBytes } from './assemble-exchange.ts';
 import { decodeBody } from './body.ts';
 import { digestWith } from './digest.ts';
 import type { Sha256 } from './hash.ts';
+import type { LargeBody } from './large-body.ts';
 import type { ExchangeRecords } from './records.ts';
 
 /** What a `callEnd` record says that goes into the snapshot. A whole record may be given. */
@@ -56,6 +58,8 @@ export interface MeasuredSnapshot {
   snapshot: Snapshot;
   /** UTF-8 bytes that `JSON.stringify` gives for it. */
   sizeBytes: number;
+  /** The large ones among its bodies, for {@link snapshotPieces}. */
+  large: ReadonlyMap<Body, LargeBody>;
 }
 
 /** As {@link buildCallSnapshot}, with the size of its JSON, which need not be written for that. */
@@ -169,7 +173,17 @@ function mergeRedactions(exchanges: readonly ExchangeRecords[]): Redaction[] {
   return [...merged.values()];
 }
 
+const NONE_LARGE: ReadonlyMap<Body, LargeBody> = new Map();
+
 function measured(document: Omit<Snapshot, 'digest'>, sha256: Sha256, bytes: BodyBytes): MeasuredSnapshot {
   const { digest, sizeBytes } = digestWith(document, sha256, (body) => bytes.get(body) ?? decodeBody(body));
-  return { snapshot: { ...document, digest }, sizeBytes };
+  return { snapshot: { ...document, digest }, sizeBytes, large: largeOnes(bytes) };
+}
+
+function largeOnes(bytes: BodyBytes): ReadonlyMap<Body, LargeBody> {
+  let large = NONE_LARGE;
+  for (const [body, content] of bytes) {
+    if (!(content instanceof Uint8Array)) large = new Map([...large, [body, content]]);
+  }
+  return large;
 }

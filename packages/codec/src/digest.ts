@@ -4,6 +4,8 @@ import { decodeBody, type ResolveBody } from './body.ts';
 import { utf8 } from './bytes.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { Sha256 } from './hash.ts';
+import { escapeBytes } from './json-escapes.ts';
+import type { BodyFacts } from './large-body.ts';
 
 const UNDIGESTED: ReadonlySet<string> = new Set(UNDIGESTED_MEMBERS);
 
@@ -32,7 +34,7 @@ export interface DigestAndSize {
 export function digestWith(
   snapshot: Omit<Snapshot, 'digest'>,
   sha256: Sha256,
-  bytesOf: (body: Body) => Uint8Array,
+  bytesOf: (body: Body) => Uint8Array | BodyFacts,
 ): DigestAndSize {
   const document: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(snapshot)) {
@@ -41,8 +43,9 @@ export function digestWith(
   let sizeBytes = DIGEST_MEMBER_BYTES;
   const hashed = (body: Body): Json => {
     const bytes = bytesOf(body);
-    const stand = { sha256: sha256(bytes), sizeBytes: body.sizeBytes };
-    sizeBytes += bodyJsonBytes(body, bytes) - JSON.stringify(stand).length;
+    const isLarge = !(bytes instanceof Uint8Array);
+    const stand = { sha256: isLarge ? bytes.sha256 : sha256(bytes), sizeBytes: body.sizeBytes };
+    sizeBytes += (isLarge ? bytes.jsonBytes : bodyJsonBytes(body, bytes)) - JSON.stringify(stand).length;
     return stand;
   };
   document['exchanges'] = snapshot.exchanges.map((exchange) => hashedExchange(exchange, hashed));
@@ -53,40 +56,9 @@ export function digestWith(
 /** `,"digest":"<64 hex digits>"` */
 const DIGEST_MEMBER_BYTES = 76;
 
-/** Bytes that JSON takes beyond a byte of text: control characters, quotes and backslashes are escaped. */
-const ESCAPE_BYTES: Uint8Array = new Uint8Array(256).fill(5, 0, 0x20);
-for (const char of '\b\t\n\f\r"\\') ESCAPE_BYTES[char.charCodeAt(0)] = 1;
-
-const NO_WORDS = new Int32Array(0);
-
 function bodyJsonBytes(body: Body, bytes: Uint8Array): number {
   if (body.form !== 'text') return JSON.stringify(body).length;
   return JSON.stringify({ ...body, text: '' }).length + bytes.length + escapeBytes(bytes);
-}
-
-/** Bytes by which escapes make a text longer, counted four bytes at a time: most of them need none. */
-function escapeBytes(bytes: Uint8Array): number {
-  const escapes = ESCAPE_BYTES as ArrayLike<number> as number[];
-  // Words begin at multiples of four, which a view that is shorter than one may not reach.
-  const unaligned = -bytes.byteOffset & 3;
-  const start = bytes.length < unaligned ? bytes.length : unaligned;
-  const words =
-    start < unaligned ? NO_WORDS : new Int32Array(bytes.buffer, bytes.byteOffset + start, (bytes.length - start) >> 2);
-  let sum = 0;
-  for (let i = 0; i < start; i++) sum += ESCAPE_BYTES[bytes[i] ?? 0] ?? 0;
-  for (let i = 0; i < words.length; i++) {
-    const word = (words as ArrayLike<number> as number[])[i] as number;
-    const quotes = word ^ 0x22222222;
-    const slashes = word ^ 0x5c5c5c5c;
-    // The highest bit of a byte is set where it is a control character, a quote or a backslash (and seldom elsewhere).
-    const found =
-      ((word - 0x20202020) & ~word) | ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
-    if ((found & 0x80808080) === 0) continue;
-    sum += (escapes[word & 255] as number) + (escapes[(word >> 8) & 255] as number);
-    sum += (escapes[(word >> 16) & 255] as number) + (escapes[word >>> 24] as number);
-  }
-  for (let i = start + words.length * 4; i < bytes.length; i++) sum += ESCAPE_BYTES[bytes[i] ?? 0] ?? 0;
-  return sum;
 }
 
 function hashedExchange(exchange: Exchange, hashed: (body: Body) => Json): unknown {

@@ -45,6 +45,15 @@ export {
   type ToolFacts,
 } from './assemble.ts';
 
+export {
+  type BodyFacts,
+  BodyMeasure,
+  LARGE_BODY_MIN_BYTES,
+  type LargeBody,
+  type RunningSha256,
+} from './large-body.ts';
+export { snapshotPieces } from './snapshot-pieces.ts';
+
 // Recognition, streams, protocol adapters, conversations
 export { CONFIRM_BODY_MAX_BYTES, confirmBody, type Recognition, recogniseRequest } from './recognise.ts';
 export { parseSse, type SseEvent, SseParser } from './sse.ts';

@@ -14,6 +14,7 @@ import type {
   SegmentRecord,
   ToolRecord,
 } from '@orangebox/schema';
+import type { LargeBody } from './large-body.ts';
 
 /** The records of one exchange: what a snapshot of it is made from. The recorder keeps the same for open calls. */
 export interface ExchangeRecords {
@@ -24,6 +25,8 @@ export interface ExchangeRecords {
   responseHead?: ResponseHeadRecord;
   responseChunks: ChunkRecord[];
   end?: ExchangeEndRecord;
+  /** Bodies that are read piece by piece; the bytes of their chunk records count no more. */
+  large?: { request?: LargeBody; response?: LargeBody };
 }
 
 /** The records of one series of segment files (one thread of one process). */

@@ -1,0 +1,57 @@
+/** Text in JSON, from and to UTF-8 bytes: how much longer it gets, and what it is then. */
+import { utf8 } from './bytes.ts';
+
+/** Bytes that JSON takes beyond a byte of text: control characters, quotes and backslashes are escaped. */
+const ESCAPE_BYTES: Uint8Array = new Uint8Array(256).fill(5, 0, 0x20);
+for (const char of '\b\t\n\f\r"\\') ESCAPE_BYTES[char.charCodeAt(0)] = 1;
+/** What stands for such a byte. */
+const ESCAPED: readonly (Uint8Array | undefined)[] = Array.from({ length: 256 }, (_, code) =>
+  ESCAPE_BYTES[code] === 0 ? undefined : utf8(JSON.stringify(String.fromCharCode(code)).slice(1, -1)),
+);
+
+const NO_WORDS = new Int32Array(0);
+
+/** Bytes by which escapes make a text longer, counted four bytes at a time: most of them need none. */
+export function escapeBytes(bytes: Uint8Array): number {
+  const escapes = ESCAPE_BYTES as ArrayLike<number> as number[];
+  // Words begin at multiples of four, which a view that is shorter than one may not reach.
+  const unaligned = -bytes.byteOffset & 3;
+  const start = bytes.length < unaligned ? bytes.length : unaligned;
+  const words =
+    start < unaligned ? NO_WORDS : new Int32Array(bytes.buffer, bytes.byteOffset + start, (bytes.length - start) >> 2);
+  let sum = 0;
+  for (let i = 0; i < start; i++) sum += ESCAPE_BYTES[bytes[i] ?? 0] ?? 0;
+  for (let i = 0; i < words.length; i++) {
+    const word = (words as ArrayLike<number> as number[])[i] as number;
+    const quotes = word ^ 0x22222222;
+    const slashes = word ^ 0x5c5c5c5c;
+    // The highest bit of a byte is set where it is a control character, a quote or a backslash (and seldom elsewhere).
+    const found =
+      ((word - 0x20202020) & ~word) | ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
+    if ((found & 0x80808080) === 0) continue;
+    sum += (escapes[word & 255] as number) + (escapes[(word >> 8) & 255] as number);
+    sum += (escapes[(word >> 16) & 255] as number) + (escapes[word >>> 24] as number);
+  }
+  for (let i = start + words.length * 4; i < bytes.length; i++) sum += ESCAPE_BYTES[bytes[i] ?? 0] ?? 0;
+  return sum;
+}
+
+/** UTF-8 text as it stands between the quotes of a JSON string: what `JSON.stringify` makes of it. */
+export function escapedText(bytes: Uint8Array): Uint8Array {
+  const more = escapeBytes(bytes);
+  if (more === 0) return bytes;
+  const out = new Uint8Array(bytes.length + more);
+  let at = 0;
+  let from = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const escaped = ESCAPED[bytes[i] as number];
+    if (escaped === undefined) continue;
+    if (i > from) out.set(bytes.subarray(from, i), at);
+    at += i - from;
+    out.set(escaped, at);
+    at += escaped.length;
+    from = i + 1;
+  }
+  out.set(bytes.subarray(from), at);
+  return out;
+}
