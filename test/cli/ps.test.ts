@@ -1,7 +1,7 @@
 /** `orangebox ps`: what is being recorded now, by a program that is held in the middle of its calls. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,11 @@ afterEach(async () => {
 });
 
 /** Runs the program until each of `names` has its first chunk, then `look`, then ends it. */
-async function whileHeld(names: string[], look: () => Promise<void>): Promise<number> {
+async function whileHeld(
+  names: string[],
+  look: () => Promise<void>,
+  more: Record<string, string> = {},
+): Promise<number> {
   const file = join(cwd, 'program.cjs');
   writeFileSync(file, PROGRAM);
   const child = spawn(process.execPath, ['--require', register, file], {
@@ -72,6 +76,7 @@ async function whileHeld(names: string[], look: () => Promise<void>): Promise<nu
       OTEL_SERVICE_NAME: 'held-service',
       TARGET: target,
       ...(names.length > 1 ? { THREADS: '1' } : {}),
+      ...more,
     },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -141,6 +146,27 @@ describe('orangebox ps', () => {
       expect(threads.find(({ threadId }) => threadId === 0)).toMatchObject({ openCalls: [openCall('main')] });
       expect(threads.find(({ threadId }) => threadId > 0)).toMatchObject({ openCalls: [openCall('thread')] });
     });
+  });
+
+  it('shows a call that sampling has not decided about, once, also while it moves to another file', async () => {
+    const look = async (): Promise<object[]> => {
+      const { stdout } = await cliBeside(['ps', '--json', '--dir', dir], { cwd });
+      return (JSON.parse(stdout) as { threads: object[] }).threads;
+    };
+    const held = async (): Promise<void> => {
+      expect(await look()).toMatchObject([{ endedCalls: 0, openCalls: [openCall('main')], moreOpenCalls: 0 }]);
+      const [name = ''] = readdirSync(join(dir, 'segments'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+        path.endsWith('.obxs'),
+      );
+      // As the journal does for a moment when it moves what is open.
+      const moved = name.replace(/-(\d+)-0\.obxs$/, (_, startMs: string) => `-${Number(startMs) + 1}-0.obxs`);
+      copyFileSync(join(dir, 'segments', name), join(dir, 'segments', moved));
+      const threads = await look();
+      expect(threads).toHaveLength(1);
+      expect(threads).toMatchObject([{ openCalls: [openCall('main')], moreOpenCalls: 0 }]);
+      expect((threads[0] as { openCalls: object[] }).openCalls).toHaveLength(1);
+    };
+    await whileHeld(['main'], held, { ORANGEBOX_SAMPLE: '0' });
   });
 
   it.skipIf(!hasTerminal)('gives a person a table', async () => {

@@ -59,14 +59,21 @@ const PROGRESS = new Set<SegmentRecord['type']>([
 ]);
 const REQUEST_BODY = new Set<SegmentRecord['type']>(['requestChunk']);
 
-/** The live ones among the series, those of one thread as one, oldest first. */
+/**
+ * The live ones among the series, those of one thread as one, oldest first. A thread that samples has a journal beside its
+ * segment: a call that moves from one to the other, or to a new file of the journal, may stand in both for a moment.
+ */
 export function liveThreads(all: Iterable<SeriesIndex>): LiveThread[] {
-  const threads = new Map<string, LiveThread>();
-  for (const series of all) {
+  const live = [...all].flatMap((series) => {
     const last = series.files.at(-1);
-    if (!last || !series.live) continue;
+    return last && series.live ? [{ series, last, name: threadOf(last.file.id) }] : [];
+  });
+  // What moved goes on in the newer one.
+  live.sort((a, b) => b.last.file.id.startUnixMs - a.last.file.id.startUnixMs);
+  const threads = new Map<string, LiveThread>();
+  const seen = new Set<string>();
+  for (const { series, last, name } of live) {
     const { host, pid, threadId, startUnixMs } = last.file.id;
-    const name = `${host} ${pid} ${threadId}`;
     const info = series.processes(0)[0];
     const thread = threads.get(name) ?? {
       pid,
@@ -84,12 +91,21 @@ export function liveThreads(all: Iterable<SeriesIndex>): LiveThread[] {
     thread.sinceUnixMs = Math.min(thread.sinceUnixMs, startUnixMs);
     thread.endedCalls += series.calls.filter(({ type }) => type === 'call').length;
     thread.lastWriteUnixMs = Math.max(thread.lastWriteUnixMs, last.file.modifiedMs);
-    const open = series.open();
+    const open = series.open().filter(({ spanId }) => {
+      const isEnded = live.some((other) => other.name === name && other.series.find(spanId));
+      if (isEnded || seen.has(`${name} ${spanId}`)) return false;
+      seen.add(`${name} ${spanId}`);
+      return true;
+    });
     const room = Math.max(0, OPEN_MAX - thread.openCalls.length);
     thread.moreOpenCalls += Math.max(0, open.length - room);
     thread.openCalls.push(...progressOf(series, open.slice(0, room)));
   }
   return [...threads.values()].sort((a, b) => a.sinceUnixMs - b.sinceUnixMs || a.threadId - b.threadId);
+}
+
+function threadOf({ host, pid, threadId }: { host: string; pid: number; threadId: number }): string {
+  return `${host} ${pid} ${threadId}`;
 }
 
 function progressOf(series: SeriesIndex, open: readonly IndexedRecord[]): OpenCall[] {
