@@ -48,13 +48,24 @@ export class LocalIndex {
   async look(): Promise<SegmentView> {
     await this.refresh();
     const records: IndexedRecord[] = [];
-    for (const series of this.#series.values()) {
-      for (const call of series.calls) records.push(call);
-      for (const open of series.open()) records.push(open);
-    }
+    for (const series of this.#series.values()) for (const call of series.calls) records.push(call);
+    records.push(...this.#open());
     records.sort(compareStarts);
     const joined = joinSessions(records.map((record) => ({ ...record, origin: record.series.name })));
     return { records, joined, refs: new ShortRefs(records.map((record) => record.spanId)) };
+  }
+
+  /**
+   * Exchanges that no call names, each once: what a thread that samples moves from its journal to the segment stands in both
+   * until the journal says so, and for good where the process was killed between the two.
+   */
+  #open(): Iterable<IndexedRecord> {
+    const all = [...this.#series.values()];
+    const found = new Map<string, IndexedRecord>();
+    for (const open of all.flatMap((series) => series.open())) {
+      if (!all.some((series) => series.find(open.spanId))) found.set(open.spanId, open);
+    }
+    return found.values();
   }
 
   /** All series as of the last look. */

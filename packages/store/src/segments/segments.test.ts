@@ -13,7 +13,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { snapshotKey } from '@orangebox/schema';
 import { openStore } from '../open-store.ts';
 import type { ListFilter, SnapshotStore, StoredEntry } from '../store.ts';
-import { DEAD_PID, temporaryDirectory, TestSegments } from '../testing/write-segments.ts';
+import { DEAD_PID, newSpanId, temporaryDirectory, TestSegments } from '../testing/write-segments.ts';
 import { createSegmentStore } from './segment-store.ts';
 
 const cleanups: (() => void)[] = [];
@@ -114,6 +114,27 @@ describe('a process that died', () => {
     });
     expect(second?.key).toBe(snapshotKey(snapshot));
     expect(await store.get(snapshotKey(snapshot))).toEqual(snapshot);
+  });
+
+  it('leaves a call that it was moving from its journal to the segment once', () => {
+    const path = directory();
+    const traceId = 'a'.repeat(32);
+    const [ended, open] = [newSpanId(), newSpanId()];
+    const segments = new TestSegments(path, { startMs: day });
+    segments.call({ traceId, spanId: ended });
+    segments.close();
+    for (const [at, spanIds] of [
+      [day + 1, [ended, open]],
+      [day + 2, [open]],
+    ] as const) {
+      const journal = new TestSegments(path, { startMs: at });
+      for (const spanId of spanIds) journal.call({ traceId, spanId, open: true });
+      journal.save();
+    }
+    return expect(all(createSegmentStore(path))).resolves.toMatchObject([
+      { trace: { spanId: ended }, fidelity: { level: 'exact' } },
+      { trace: { spanId: open }, fidelity: { reason: 'process_died' } },
+    ]);
   });
 
   it('leaves whole frames readable at every length that its file can be cut to', async () => {
