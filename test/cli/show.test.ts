@@ -46,6 +46,17 @@ describe('orangebox alone', () => {
     rmSync(partly, { recursive: true });
   });
 
+  it('counts what the endpoint refused apart from what was not sent', () => {
+    const partly = mkdtempSync(join(tmpdir(), 'obx-cli-refused-'));
+    const recording = new Recording(join(partly, '.orangebox'));
+    const [sent, refused] = [recording.call({}), recording.call({ agoMs: 30_000 })];
+    recording.add({ type: 'shipped', key: snapshotKey(sent) });
+    recording.add({ type: 'quarantined', key: snapshotKey(refused), reason: 'status 413', atUnixNano: '1' });
+    recording.write();
+    expect(cli([], { cwd: partly }).stdout).toMatch(/0 lost · 1 refused by the endpoint\n/);
+    rmSync(partly, { recursive: true });
+  });
+
   it('says how to begin where nothing is recorded', () => {
     const empty = mkdtempSync(join(tmpdir(), 'obx-cli-empty-'));
     const result = cli([], { cwd: empty });

@@ -129,7 +129,7 @@ async function gather(context: CommandContext): Promise<State> {
     }
     if (entry.unrecovered === true) state.unrecovered++;
     if (entry.quarantined !== undefined) state.quarantined++;
-    if (entry.shipped === true) state.shipped++;
+    else if (entry.shipped === true) state.shipped++;
     else if (entry.key !== undefined && entry.status === 'stored') state.unshipped++;
     if (entry.status === 'lost') state.lost++;
     else if (entry.status === 'open') state.running++;
