@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { PAYLOAD } from '@orangebox/schema';
 import { expect, it } from 'vitest';
+import { RemovedByBoundError } from './retention/moved-records.ts';
 import { InlinePayloads } from './inline-payloads.ts';
 import type { PayloadOnSpan, PayloadRoom } from './payload-on-span.ts';
 
@@ -79,12 +80,22 @@ it('ends spans without a payload that cannot travel, and counts why', async () =
   add('limited', { room: { ...OURS, maxChars: 10 } });
   add('gone', { read: gone });
   add('gone-at-once', { read: gone, room: THEIRS });
+  // Counted by the bound that took it.
+  const taken = (): never => {
+    throw new RemovedByBoundError('removed');
+  };
+  add('taken', { read: taken });
   inline.drainSync(Number.POSITIVE_INFINITY);
   await inline.flush(5000);
   const reasons = Object.fromEntries(ended.map(([key, { keptLocal }]) => [key, keptLocal]));
-  expect(reasons).toEqual({ limited: 'value_limit', gone: 'unreadable', 'gone-at-once': 'unreadable' });
+  expect(reasons).toEqual({
+    limited: 'value_limit',
+    gone: 'unreadable',
+    'gone-at-once': 'unreadable',
+    taken: 'unreadable',
+  });
   expect(reports.sort()).toEqual(['inline_unreadable', 'inline_unreadable', 'inline_value_limit']);
-  expect(inline.stats()).toMatchObject({ failed: 3, pending: 0 });
+  expect(inline.stats()).toMatchObject({ failed: 4, pending: 0 });
 });
 
 it('holds no more than ten thousand spans back', () => {

@@ -5,6 +5,7 @@
 import { PAYLOAD_PART_MAX_BYTES } from '@orangebox/schema';
 import { payloadEvent, type PayloadOnSpan, type PayloadRoom } from './payload-on-span.ts';
 import { messageOf } from './report.ts';
+import { wasRemovedByBound } from './retention/moved-records.ts';
 import type { ShipperStats } from './shipper.ts';
 import { compressSnapshot, compressSnapshotNow } from './shipping/parts.ts';
 import { afterMs, cancelTimer, nowMs } from './timers.ts';
@@ -190,13 +191,16 @@ export class InlinePayloads {
   }
 
   #unreadable(item: InlineItem, error: unknown): void {
-    this.#keepLocal(item, 'unreadable', `a recording can't be read back (${messageOf(error)})`);
+    const message = `a recording can't be read back (${messageOf(error)})`;
+    // The bound that took it has counted it, and said so.
+    this.#keepLocal(item, 'unreadable', message, wasRemovedByBound(error));
   }
 
-  #keepLocal(item: InlineItem, reason: string, message: string): void {
+  #keepLocal(item: InlineItem, reason: string, message: string, isCounted = false): void {
     this.#failed++;
     this.#unsent.delete(item.key);
-    this.#tell(`inline_${reason}`, message, [item.key]);
+    if (isCounted) this.#lastError = message;
+    else this.#tell(`inline_${reason}`, message, [item.key]);
     this.#finish(item, { keptLocal: reason });
   }
 

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import { decodeSegment, encodeSegmentHeader } from '@orangebox/codec';
 import type { SegmentRecord } from '@orangebox/schema';
-import { presentOffset } from './retention/moved-records.ts';
+import { presentOffset, RemovedByBoundError } from './retention/moved-records.ts';
 import type { SegmentFs } from './segment-directory.ts';
 
 /** Where frames of records stand on the disk: one, or several that follow each other. */
@@ -28,7 +28,7 @@ export function readBack(location: RecordLocation, fs: SegmentFs): SegmentRecord
   const bytes = new Uint8Array(header.length + location.sizeBytes);
   bytes.set(header);
   const offset = presentOffset(location.path, location.offset, location.sizeBytes);
-  if (offset === undefined) throw new Error(`removed by a bound of the directory: ${location.path}`);
+  if (offset === undefined) throw new RemovedByBoundError(`removed by a bound of the directory: ${location.path}`);
   const fd = fs.openSync(location.path, 'r');
   try {
     let done = 0;

@@ -13,6 +13,7 @@ export type SegmentFs = Pick<
   | 'fsyncSync'
   | 'lstatSync'
   | 'mkdirSync'
+  | 'opendirSync'
   | 'openSync'
   | 'readSync'
   | 'readdirSync'

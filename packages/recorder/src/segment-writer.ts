@@ -19,6 +19,7 @@ import type { RecordLocation } from './record-location.ts';
 import { ownPidNamespace } from './recovery/liveness.ts';
 import { messageOf, type Reporter } from './report.ts';
 import { DirectoryBounds } from './retention/directory-bounds.ts';
+import { rotateBytesOf } from './retention/thresholds.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
 import { SegmentSync } from './segment-sync.ts';
 import { nowMs } from './timers.ts';
@@ -38,8 +39,8 @@ export interface SegmentWriterOptions {
   keepFromN?: () => number | undefined;
 }
 
-const ROTATE_BYTES = 16 * 1024 * 1024;
-const MIN_ROTATE_BYTES = 4096;
+/** Less than this is no file. */
+const MIN_FILE_BYTES = 4096;
 /** What a quiet program recorded grows old too. */
 const ROTATE_MS = 24 * 3600_000;
 /** After a failure the disk is left alone for this long. */
@@ -71,12 +72,14 @@ export class SegmentWriter {
   #seenAtMs = Number.NEGATIVE_INFINITY;
   #openedAtMs = 0;
   #lostRecords = 0;
+  /** Bounds took something while no file was open: the next one says so. */
+  #isDropUnsaid = false;
 
   constructor(options: SegmentWriterOptions) {
     this.#options = options;
     this.#fs = options.fs ?? realFs;
     this.#now = options.nowMs ?? nowMs;
-    this.#rotateBytes = Math.max(MIN_ROTATE_BYTES, Math.min(ROTATE_BYTES, Math.floor(options.dirBytes / 8)));
+    this.#rotateBytes = rotateBytesOf(options.dirBytes);
     this.#series = {
       host: segmentHost(hostname()),
       pid: options.process.pid,
@@ -95,7 +98,8 @@ export class SegmentWriter {
       nowMs: this.#now,
       keepFromN: () => Math.min(options.keepFromN?.() ?? this.#n, this.#n),
       onDropped: (records) => {
-        if (this.#fd !== undefined) this.append([records]);
+        if (this.#fd === undefined) this.#isDropUnsaid = true;
+        else this.append([records]);
       },
     });
   }
@@ -163,9 +167,21 @@ export class SegmentWriter {
 
   /** Ends the file in order, as at the process' exit. A record that still comes starts another one. */
   close(): void {
-    if (this.#fd === undefined) return;
-    this.#finishFile(false);
-    if (!this.#failing) this.#n++;
+    if (this.#fd === undefined && this.#isDropUnsaid) this.#openToSay();
+    if (this.#fd !== undefined) {
+      this.#finishFile(false);
+      if (!this.#failing) this.#n++;
+    }
+    this.#bounds.closing();
+  }
+
+  /** A file begins with what bounds took. */
+  #openToSay(): void {
+    try {
+      this.#open();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #open(): boolean {
@@ -178,7 +194,7 @@ export class SegmentWriter {
     }
     if (this.#failing && now - this.#failedAtMs < RETRY_AFTER_MS) return false;
     this.#bounds.opening();
-    if (!this.#bounds.hasRoom(MIN_ROTATE_BYTES)) return false;
+    if (!this.#bounds.hasRoom(MIN_FILE_BYTES)) return false;
     const { dir } = this.#options;
     const directory = prepareSegmentDirectory(dir, new Date(now).toISOString().slice(0, 10), this.#fs);
     this.#fd = this.#create(directory);
@@ -200,6 +216,7 @@ export class SegmentWriter {
     if (this.#lostRecords > 0) first.push({ type: 'dropped', reason: 'no_storage', count: this.#lostRecords });
     this.#write([header.length + this.#encode(first)], header);
     this.#failing = false;
+    this.#isDropUnsaid = false;
     this.#bounds.opened();
     return true;
   }

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import * as nodeFs from 'node:fs';
 import {
   chmodSync,
@@ -16,6 +17,8 @@ import { join } from 'node:path';
 import { concatBytes, decodeSegment, encodeSegmentHeader } from '@orangebox/codec';
 import { segmentFileName, segmentHost } from '@orangebox/schema';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Sweeper as RealSweeper } from './retention/sweep.ts';
+import type { SweepResult } from './retention/sweep-scope.ts';
 import type { SegmentFs } from './segment-directory.ts';
 import {
   answer,
@@ -31,6 +34,23 @@ import {
   type TestRecorder,
   testRecorder,
 } from './testing/scripted-exchange.ts';
+
+/** Heard at the end of each sweep. */
+const swept = new EventEmitter();
+vi.mock('./retention/sweep.ts', async (original) => {
+  const { Sweeper } = await original<typeof import('./retention/sweep.ts')>();
+  return {
+    Sweeper: class extends Sweeper {
+      override async sweep(...args: Parameters<RealSweeper['sweep']>): Promise<SweepResult> {
+        try {
+          return await super.sweep(...args);
+        } finally {
+          swept.emit('end');
+        }
+      }
+    },
+  };
+});
 
 let open: TestRecorder[] = [];
 const start: typeof testRecorder = (...args) => {
@@ -245,7 +265,7 @@ describe('bounds of the disk', () => {
       box.recorder.flushSync('signal');
       expect(bytesIn(dir)).toBeLessThanOrEqual(1024 * 1024);
       // Room is made beside the program.
-      await vi.waitFor(() => expect(bytesIn(dir)).toBeLessThanOrEqual(0.625 * 1024 * 1024), 15_000);
+      while (bytesIn(dir) > 0.625 * 1024 * 1024) await once(swept, 'end');
     }
     const records = box.finish();
     const paths = segmentPaths(dir);
@@ -261,6 +281,25 @@ describe('bounds of the disk', () => {
       expect.stringContaining('reached ORANGEBOX_DIR_DAYS'),
       expect.stringContaining('reached ORANGEBOX_DIR_BYTES'),
     ]);
+  }, 60_000);
+
+  it('says at the end what went while no file was open', async () => {
+    const dir = join(temporary(), 'box');
+    const old = join(dir, 'segments', '2020-01-01');
+    mkdirSync(old, { recursive: true, mode: 0o700 });
+    const id = { host: segmentHost(hostname()), threadId: 0, startUnixMs: 1, n: 0, pid: 4_000_000 };
+    const dead = join(old, segmentFileName(id));
+    writeFileSync(dead, concatBytes([encodeSegmentHeader(), new Uint8Array(1000)]));
+    utimesSync(dead, 1, 1);
+    const box = start({ ORANGEBOX_DIR: dir });
+    play(box.recorder);
+    const isSwept = once(swept, 'end');
+    box.recorder.flushSync('signal');
+    await isSwept;
+    expect(segmentPaths(dir)).toHaveLength(1);
+    const records = box.finish();
+    expect(segmentPaths(dir)).toHaveLength(2);
+    expect(records.dropped.get('dir_age')?.count).toBe(1);
   });
 
   it('keeps no body, and in the end nothing, where no room can be made', async () => {

@@ -157,6 +157,7 @@ export class TestDirectory {
       keepFromN: () => 0,
       writtenBytes: () => 0,
       onSize: () => {},
+      onLosses: () => {},
       ...rest,
     };
   }

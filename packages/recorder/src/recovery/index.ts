@@ -5,3 +5,4 @@ export type { FollowCounts } from './live-series.ts';
 export { type BesideSettings, recoverBeside } from './recover-beside.ts';
 export { recoverDirectory, type RecoveryReport } from './recover-directory.ts';
 export type { RecoveryCounts, RecoveryHost } from './recover-series.ts';
+export { sweepFullDirectory, type SweptCounts, sweepWhileFull } from './sweep-full.ts';

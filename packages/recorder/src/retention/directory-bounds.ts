@@ -2,13 +2,15 @@
  * What a writer knows of the bounds of its directory: how full it is, whether more may be written, and what bounds took.
  * The sweep itself is loaded beside the program.
  */
-import { join } from 'node:path';
 import type { DroppedRecord, SegmentFileId } from '@orangebox/schema';
 import type { Reporter } from '../report.ts';
 import type { SegmentFs } from '../segment-directory.ts';
-import { nextTurn } from '../timers.ts';
+import { afterMs, nextTurn } from '../timers.ts';
+import { readFullMark, removeFullMark, writeFullMark } from './full-mark.ts';
+import { noLosses, type SweepLosses } from './losses.ts';
+import { makeRoomAtOnce } from './room-at-once.ts';
 import type { Sweeper } from './sweep.ts';
-import type { SweepResult } from './sweep-scope.ts';
+import { type Thresholds, thresholdsOf } from './thresholds.ts';
 
 /** What the bounds of a writer depend on. */
 export interface BoundsOptions {
@@ -27,10 +29,12 @@ export interface BoundsOptions {
   onDropped(records: DroppedRecord[]): void;
 }
 
-/** The directory was full: whoever comes looks before it writes. */
-const FULL_MARK = '.full';
+/** Room that a process makes before its first file, where the directory is full: some more than it will need. */
+const ROOM_AT_ONCE_BYTES = 4 * 1024 * 1024;
 /** After a look that changed nothing the next one waits. */
 const LOOK_AGAIN_MS = 1000;
+/** Without a write in between it waits twice as long each time, up to this. */
+const LOOK_LATEST_MS = 64_000;
 /** Share of the room that one process uses before it looks again; others may be writing too. */
 const LOOK_SHARE = 16;
 const BOUND_NAMES = { dir_bytes: 'ORANGEBOX_DIR_BYTES', dir_age: 'ORANGEBOX_DIR_DAYS' } as const;
@@ -39,11 +43,7 @@ type BoundReason = keyof typeof BOUND_NAMES;
 /** Keeps one writer within the bounds of its directory. */
 export class DirectoryBounds {
   readonly #options: BoundsOptions;
-  /** Up to here anything is written: what is beyond belongs to the file that a sweep rewrites, or it could never make room. */
-  readonly #recordBytes: number;
-  readonly #bodyBytes: number;
-  readonly #triggerBytes: number;
-  readonly #targetBytes: number;
+  readonly #thresholds: Thresholds;
   #sweeper: Sweeper | undefined;
   /** Bytes of the directory, less what this writer added since; undefined before the first look. */
   #listedBytes: number | undefined;
@@ -51,9 +51,12 @@ export class DirectoryBounds {
   #listedAtWritten = 0;
   #isLooking = false;
   #wasOpened = false;
-  #waitsForLook = false;
+  /** The mark is there, as far as is known. */
+  #isMarked = false;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #wasUseless = false;
+  #willLook = false;
+  #againMs = LOOK_AGAIN_MS;
   readonly #taken: Record<BoundReason, { unsent: number; sent: number; unsentBytes: number; sentBytes: number }> = {
     dir_bytes: { unsent: 0, sent: 0, unsentBytes: 0, sentBytes: 0 },
     dir_age: { unsent: 0, sent: 0, unsentBytes: 0, sentBytes: 0 },
@@ -61,38 +64,50 @@ export class DirectoryBounds {
 
   constructor(options: BoundsOptions) {
     this.#options = options;
-    const { dirBytes, rotateBytes } = options;
-    this.#recordBytes = dirBytes - rotateBytes;
-    this.#bodyBytes = dirBytes - 2 * rotateBytes;
-    this.#triggerBytes = dirBytes - Math.max(3 * rotateBytes, Math.floor(dirBytes / 16));
-    this.#targetBytes = this.#triggerBytes - Math.max(rotateBytes, Math.floor(dirBytes / 16));
+    this.#thresholds = thresholdsOf(options.dirBytes);
   }
 
   /** Bodies may be written. */
   get allowsBodies(): boolean {
-    if (this.#usedBytes <= this.#bodyBytes && !this.#waitsForLook) return true;
+    if (this.#usedBytes <= this.#thresholds.bodyBytes) return true;
     this.#full();
     return false;
   }
 
   /** So many bytes may be written. */
   hasRoom(sizeBytes: number): boolean {
-    if (this.#usedBytes + sizeBytes <= this.#recordBytes && !this.#waitsForLook) return true;
+    if (this.#usedBytes + sizeBytes <= this.#thresholds.recordBytes) return true;
     this.#full();
     return false;
   }
 
-  /** Before the first file: whether somebody found the directory full. */
+  /** Before the first file: where somebody found the directory full, room is made at once. */
   opening(): void {
     if (this.#wasOpened) return;
     this.#wasOpened = true;
-    try {
-      this.#options.fs.lstatSync(this.#markPath);
-      this.#waitsForLook = true;
-      this.#look();
-    } catch {
-      // Not there.
-    }
+    const { dir, rotateBytes, own, fs, nowMs } = this.#options;
+    const mark = readFullMark(dir, fs);
+    if (!mark) return;
+    this.#isMarked = true;
+    const { bodyBytes, recordBytes } = this.#thresholds;
+    const { usedBytes, loss } = makeRoomAtOnce({
+      dir,
+      keepBytes: bodyBytes - Math.min(ROOM_AT_ONCE_BYTES, rotateBytes),
+      markedBytes: mark.usedBytes ?? recordBytes,
+      own,
+      nowMs: nowMs(),
+      fs,
+    });
+    this.#listedBytes = usedBytes;
+    this.#listedAtWritten = this.#writtenBytes;
+    this.#count({ ...noLosses(), dir_bytes: loss });
+    this.#look();
+  }
+
+  /** At the end of the process: the next one has to know how full the directory is. */
+  closing(): void {
+    const { dir, fs } = this.#options;
+    if (this.#isMarked && readFullMark(dir, fs)) this.#mark();
   }
 
   /** A file was opened. */
@@ -105,9 +120,9 @@ export class DirectoryBounds {
   wrote(sizeBytes: number): void {
     this.#writtenBytes += sizeBytes;
     const listed = this.#listedBytes ?? 0;
-    const room = Math.max(this.#options.rotateBytes, this.#bodyBytes - listed);
+    const room = Math.max(this.#options.rotateBytes, this.#thresholds.bodyBytes - listed);
     const isGrown = this.#writtenBytes - this.#listedAtWritten >= room / LOOK_SHARE;
-    if (isGrown || this.#usedBytes > this.#triggerBytes) this.#look();
+    if (isGrown || this.#usedBytes > this.#thresholds.triggerBytes) this.#look();
   }
 
   /** Counts for the beginning of a file. */
@@ -132,10 +147,6 @@ export class DirectoryBounds {
     return (this.#listedBytes ?? 0) + this.#writtenBytes - this.#listedAtWritten;
   }
 
-  get #markPath(): string {
-    return join(this.#options.dir, FULL_MARK);
-  }
-
   #full(): void {
     this.#options.reporter.warn(
       'dir_full',
@@ -154,12 +165,25 @@ export class DirectoryBounds {
         .catch((error: unknown) => this.#options.reporter.fault('sweep', error))
         .finally(() => {
           this.#isLooking = false;
-          this.#waitsForLook = false;
           this.#lookedAtMs = performance.now();
+          if (this.#usedBytes <= this.#thresholds.triggerBytes) this.#againMs = LOOK_AGAIN_MS;
+          else if (this.#wasUseless) this.#lookLater();
           // Written while the last look was under way.
-          if (!this.#wasUseless && this.#usedBytes > this.#triggerBytes) this.#look();
+          else this.#look();
         });
     }).unref();
+  }
+
+  /** Files that were in use may be free by then, and the program may not write for long. */
+  #lookLater(): void {
+    if (this.#willLook) return;
+    this.#willLook = true;
+    afterMs(this.#againMs, () => {
+      this.#willLook = false;
+      this.#wasUseless = false;
+      this.#look();
+    }).unref();
+    this.#againMs = Math.min(2 * this.#againMs, LOOK_LATEST_MS);
   }
 
   async #sweep(): Promise<void> {
@@ -171,8 +195,7 @@ export class DirectoryBounds {
       {
         dir,
         maxBytes: dirBytes,
-        triggerBytes: this.#triggerBytes,
-        targetBytes: this.#targetBytes,
+        ...this.#thresholds,
         maxAgeMs,
         own,
         keepFromN: () => this.#options.keepFromN(),
@@ -180,16 +203,21 @@ export class DirectoryBounds {
         onSize: (totalBytes, atWrittenBytes) => {
           this.#listedBytes = totalBytes;
           this.#listedAtWritten = atWrittenBytes;
+          // Now, as the process may end before the sweep does.
+          if (totalBytes > this.#thresholds.bodyBytes && !this.#isMarked) this.#mark();
         },
+        onLosses: (losses) => this.#count(losses),
       },
       nowMs(),
     );
-    this.#wasUseless = result.freedBytes === 0 && (result.isBusy || this.#usedBytes > this.#triggerBytes);
+    // What was written meanwhile is another look's.
+    const isStillFull = result.totalBytes > this.#thresholds.triggerBytes;
+    this.#wasUseless = result.freedBytes === 0 && (result.isBusy || isStillFull);
     this.#mark();
-    this.#count(result);
+    if (result.failures.count > 0) this.#options.reporter.fault('sweep', result.failures.message);
   }
 
-  #count({ losses, failures }: SweepResult): void {
+  #count(losses: SweepLosses): void {
     const { reporter, dir } = this.#options;
     for (const reason of ['dir_bytes', 'dir_age'] as const) {
       const { unsent, sent, unsentBytes, sentBytes } = losses[reason];
@@ -205,19 +233,22 @@ export class DirectoryBounds {
       );
       if (unsent > 1) reporter.count(reason, unsent - 1);
     }
-    if (failures.count > 0) reporter.fault('sweep', failures.message);
     if (losses.dir_bytes.unsent + losses.dir_bytes.sent + losses.dir_age.unsent + losses.dir_age.sent > 0) {
       this.#options.onDropped(this.records());
     }
   }
 
+  /** Says how full the directory is, where it is; what a sweep brought below its threshold needs no mark. */
   #mark(): void {
-    const { fs } = this.#options;
-    try {
-      if (this.#usedBytes > this.#bodyBytes) fs.writeFileSync(this.#markPath, '', { flag: 'wx', mode: 0o600 });
-      else if (this.#usedBytes <= this.#triggerBytes) fs.unlinkSync(this.#markPath);
-    } catch {
-      // There already, or not there.
+    const { dir, dirBytes, fs } = this.#options;
+    const { bodyBytes, triggerBytes } = this.#thresholds;
+    const used = this.#usedBytes;
+    if (used > bodyBytes || (this.#isMarked && used > triggerBytes)) {
+      writeFullMark(dir, used, dirBytes, fs);
+      this.#isMarked = true;
+    } else if (used <= triggerBytes) {
+      removeFullMark(dir, fs);
+      this.#isMarked = false;
     }
   }
 }

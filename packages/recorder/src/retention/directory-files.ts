@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseSegmentFileName, SEGMENTS_DIRECTORY, type SegmentFileId, segmentHost } from '@orangebox/schema';
 import { hasWriter } from '../recovery/liveness.ts';
 import type { Pace } from './pace.ts';
+import { FOREIGN_IDLE_MS } from './thresholds.ts';
 
 /** A file as it was listed. */
 export interface ListedFile {
@@ -33,8 +34,6 @@ export interface Listing {
 
 /** Files that are being written beside their place; readers pass over them. */
 export const BESIDE_PREFIX = '.sweep-';
-/** A file of another machine (shared volume) that nobody wrote to for this long is taken as closed. */
-const FOREIGN_IDLE_MS = 24 * 3600_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Lists `<dir>/segments`. What a link points to is not ours. Never rejects: what can't be read is not there. */

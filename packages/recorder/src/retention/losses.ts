@@ -32,3 +32,11 @@ export function addLoss(losses: SweepLosses, call: KnownCall): void {
     loss.unsentBytes += call.sizeBytes;
   }
 }
+
+/** Adds others. */
+export function addLosses(losses: SweepLosses, more: SweepLosses): void {
+  for (const reason of ['dir_bytes', 'dir_age'] as const) {
+    for (const name of ['unsent', 'sent', 'unsentBytes', 'sentBytes'] as const)
+      losses[reason][name] += more[reason][name];
+  }
+}

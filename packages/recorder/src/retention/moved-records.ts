@@ -7,6 +7,7 @@ export interface MovedRange {
   newFrom: number;
 }
 
+const REMOVED_BY_BOUND = 'RemovedByBoundError';
 /** By path, one rewriting after the other. */
 const rewritten = new Map<string, (readonly MovedRange[])[]>();
 
@@ -15,9 +16,19 @@ export function noteMoved(path: string, ranges: readonly MovedRange[]): void {
   rewritten.set(path, [...(rewritten.get(path) ?? []), ranges]);
 }
 
-/** A file is gone. */
+/** A file of this process is gone. */
 export function noteRemoved(path: string): void {
-  rewritten.delete(path);
+  rewritten.set(path, [[]]);
+}
+
+/** What was to be read back went for a bound of the directory, and was counted there. */
+export class RemovedByBoundError extends Error {
+  override readonly name: string = REMOVED_BY_BOUND;
+}
+
+/** Whether that is why something could not be read back. By its name: the sender is built apart. */
+export function wasRemovedByBound(error: unknown): boolean {
+  return error instanceof Error && error.name === REMOVED_BY_BOUND;
 }
 
 /** The present place of what was written at an offset; undefined when a sweep has taken it out. */

@@ -9,6 +9,8 @@ export interface SweepScope {
   maxBytes: number;
   /** From here on room is made. */
   triggerBytes: number;
+  /** From here on the directory is full: what the oldest files hold goes first, before others are read. None by default. */
+  bodyBytes?: number;
   /** So much stays then. */
   targetBytes: number;
   /** Calls whose last record is older go; undefined: no bound. */
@@ -21,6 +23,8 @@ export interface SweepScope {
   writtenBytes(): number;
   /** The directory has this size, a file beside its place included, when this thread had written so much. */
   onSize(totalBytes: number, atWrittenBytes: number): void;
+  /** These calls went. */
+  onLosses(losses: SweepLosses): void;
 }
 
 /** What a sweep found and did. */

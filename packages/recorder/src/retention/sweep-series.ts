@@ -3,7 +3,7 @@ import * as fs from 'node:fs/promises';
 import { type Claim, type Cursor, takeClaim } from '../recovery/claims.ts';
 import { messageOf } from '../report.ts';
 import type { WalkedFrame } from './frame-walk.ts';
-import { addLoss } from './losses.ts';
+import { addLoss, type SweepLosses } from './losses.ts';
 import { type MovedRange, noteMoved, noteRemoved } from './moved-records.ts';
 import { each } from './oldest-first.ts';
 import type { Pace } from './pace.ts';
@@ -29,6 +29,7 @@ export interface SeriesJob {
   /** The directory's files have so many bytes more, or fewer. */
   grew(bytes: number): void;
   result: SweepResult;
+  losses: SweepLosses;
   pace: Pace;
   through: RewriteFs;
 }
@@ -97,7 +98,7 @@ class SeriesSweep {
   }
 
   async run(tasks: readonly FileTask[]): Promise<void> {
-    const { scan, pace, result, wholeFiles } = this.#job;
+    const { scan, pace, result, losses, wholeFiles } = this.#job;
     await each(scan.exchanges.entries(), pace, ([id, { goes, first, last }]) => {
       if (goes && first < last) this.#forget.set(last, [...(this.#forget.get(last) ?? []), id]);
     });
@@ -118,12 +119,12 @@ class SeriesSweep {
     }
     // What they say of exchanges is needed as long as those are there.
     if (isEachDone) for (const { file, rewritten } of spare) await this.#removeSpare(file, rewritten);
-    await each(scan.calls(), pace, (call) => addLoss(result.losses, call));
-    if (wholeFiles?.unit.goes && wholeFiles.calls.length === 0) addLoss(result.losses, wholeFiles.unit);
+    await each(scan.calls(), pace, (call) => addLoss(losses, call));
+    if (wholeFiles?.unit.goes && wholeFiles.calls.length === 0) addLoss(losses, wholeFiles.unit);
   }
 
   async #rewrite(file: ScannedFile, index: number): Promise<Rewritten | undefined> {
-    const { roomBytes, grew, mayChange, pace, through, result } = this.#job;
+    const { roomBytes, grew, mayChange, pace, through, result, isOwn } = this.#job;
     try {
       const done = await rewriteFile(
         {
@@ -138,7 +139,7 @@ class SeriesSweep {
         pace,
         through,
       );
-      if (done.outcome === 'removed') noteRemoved(file.path);
+      if (done.outcome === 'removed' && isOwn) noteRemoved(file.path);
       return done;
     } catch (error) {
       failed(result, error);
@@ -147,11 +148,11 @@ class SeriesSweep {
   }
 
   async #remove(file: ScannedFile): Promise<Rewritten | undefined> {
-    const { grew, mayChange, pace, result } = this.#job;
+    const { grew, mayChange, pace, result, isOwn } = this.#job;
     if (!mayChange()) return undefined;
     try {
       await pace.io(fs.unlink(file.path));
-      noteRemoved(file.path);
+      if (isOwn) noteRemoved(file.path);
       grew(-file.sizeBytes);
       return { outcome: 'removed', freedBytes: file.sizeBytes, sizeBytes: 0, isSpare: false };
     } catch (error) {

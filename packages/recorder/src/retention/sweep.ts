@@ -7,7 +7,7 @@ import { type Claim, CLAIMS_DIRECTORY, claimPath, prepareClaims, takeClaim } fro
 import { type KnownCall, PartedMap } from './calls.ts';
 import { closedBelowN, isOwnSeries, listDirectory, removeEmptyDates } from './directory-files.ts';
 import { ShippingKnowledge } from './known-shipping.ts';
-import { noLosses } from './losses.ts';
+import { addLosses, noLosses } from './losses.ts';
 import { Pace } from './pace.ts';
 import { decide } from './plan.ts';
 import { type RewriteFs, rewriteFs } from './rewrite.ts';
@@ -18,6 +18,17 @@ import type { SweepResult, SweepScope } from './sweep-scope.ts';
 
 /** Beside the claims of series, whose names never begin so. */
 const SWEEP_CLAIM = '.sweep.json';
+
+/** Of a full directory so much goes from its oldest files before anything else is read. */
+const FIRST_STEP_BYTES = 4 * 1024 * 1024;
+
+interface Round {
+  olderThanMs: number | undefined;
+  nowMs: number;
+  result: SweepResult;
+  pace: Pace;
+  isFirstStep: boolean;
+}
 
 /** Sweeps a directory, as often as it is asked. */
 export class Sweeper {
@@ -58,7 +69,11 @@ export class Sweeper {
       if (!claim) result.isBusy = true;
       else {
         try {
-          await this.#makeRoom(scope, claim, { olderThanMs, nowMs, result, pace });
+          const round = { olderThanMs, nowMs, result, pace };
+          // A process that ends soon shall have freed something.
+          if (listing.totalBytes > (scope.bodyBytes ?? Number.POSITIVE_INFINITY))
+            await this.#makeRoom(scope, claim, { ...round, olderThanMs: undefined, isFirstStep: true });
+          await this.#makeRoom(scope, claim, { ...round, isFirstStep: false });
         } finally {
           claim.release();
         }
@@ -72,12 +87,7 @@ export class Sweeper {
   async #makeRoom(
     scope: SweepScope,
     claim: Claim,
-    {
-      olderThanMs,
-      nowMs,
-      result,
-      pace,
-    }: { olderThanMs: number | undefined; nowMs: number; result: SweepResult; pace: Pace },
+    { olderThanMs, nowMs, result, pace, isFirstStep }: Round,
   ): Promise<void> {
     const writtenBefore = scope.writtenBytes();
     // What another sweep did before this one had the claim counts.
@@ -89,7 +99,8 @@ export class Sweeper {
       scope.onSize(result.totalBytes, writtenBefore);
     };
     grew(0);
-    const neededBytes = result.totalBytes > scope.triggerBytes ? result.totalBytes - scope.targetBytes : 0;
+    const wantedBytes = result.totalBytes > scope.triggerBytes ? result.totalBytes - scope.targetBytes : 0;
+    const neededBytes = isFirstStep ? Math.min(wantedBytes, FIRST_STEP_BYTES) : wantedBytes;
     const knowledge: DirectoryKnowledge = {
       bySpan: new PartedMap<string, KnownCall>(),
       shipped: new PartedMap<string, true>(),
@@ -97,7 +108,7 @@ export class Sweeper {
     };
     const scans = await seriesToScan(listing, scope, nowMs, knowledge, pace);
     const files = listing.series.flatMap((series) => series.files);
-    const isAnyShipped = neededBytes > 0 && (await this.#shipping.isAnyShipped(files, pace));
+    const isAnyShipped = neededBytes > 0 && !isFirstStep && (await this.#shipping.isAnyShipped(files, pace));
     const { isWhole, lastClass } = await scanOldestFirst(scans, knowledge, {
       neededBytes,
       isAnyShipped,
@@ -109,6 +120,7 @@ export class Sweeper {
     const wholeFiles = await decide(scans, { neededBytes, lastClass, olderThanMs }, pace);
     for (const scan of scans) {
       if (!claim.touch()) return;
+      const losses = noLosses();
       await sweepSeries({
         scan,
         wholeFiles: wholeFiles.find(({ series }) => series === scan),
@@ -120,9 +132,12 @@ export class Sweeper {
         roomBytes: () => scope.maxBytes - result.totalBytes - (scope.writtenBytes() - writtenBefore),
         grew,
         result,
+        losses,
         pace,
         through: this.#fs,
       });
+      addLosses(result.losses, losses);
+      scope.onLosses(losses);
     }
     await removeEmptyDates(scope.dir, nowMs, pace);
   }

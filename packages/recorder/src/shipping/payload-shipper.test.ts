@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterEach, expect, it, vi } from 'vitest';
 import { type Behaviour, type OtlpReceiver, startOtlpReceiver } from '../../../../test/helpers/otlp-receiver.mjs';
+import { RemovedByBoundError } from '../retention/moved-records.ts';
 import type { ShipItem } from '../shipper.ts';
 import { createShipper, type ShipperLimits } from './payload-shipper.ts';
 
@@ -378,6 +379,15 @@ it('counts an item as lost when its segment is gone', async () => {
   await shipper.flush(5000);
   expect(shipper.stats()).toMatchObject({ failed: 1, pending: 0 });
   expect(reports).toEqual(['payload_lost']);
+});
+
+it('does not count an item that a bound of the directory took: the bound did', async () => {
+  const { shipper, reports } = await setUp();
+  const readSnapshotJson = (): Promise<Uint8Array> => Promise.reject(new RemovedByBoundError('removed'));
+  shipper.offer({ ...smallItem(), readSnapshotJson });
+  await shipper.flush(5000);
+  expect(shipper.stats()).toMatchObject({ failed: 1, pending: 0 });
+  expect(reports).toEqual([]);
 });
 
 it.each([

@@ -7,6 +7,7 @@ import { SNAPSHOT_KEY_PATTERN } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import { hidden } from '../otel/application-api.ts';
 import type { Shipper, ShipperHost, ShipperStats, ShipItem } from '../shipper.ts';
+import { wasRemovedByBound } from '../retention/moved-records.ts';
 import { createExitWatch } from './exit-watch.ts';
 import { createPacing, type Pacing } from './pacing.ts';
 import { createGatheredItems, type GatheredItems, type LoadedItem, mayShare } from './gathered-items.ts';
@@ -276,7 +277,13 @@ class PayloadShipper implements Shipper {
     this.#unsent.delete(item.key);
     this.#host.gaveUp?.(item.key, 'lost');
     const reason = error instanceof Error ? error.message : 'unknown';
-    this.#giveUp('payload_lost', `a recording can't be read back (${reason})`);
+    const message = `a recording can't be read back (${reason})`;
+    // The bound that took it has counted it, and said so.
+    if (!wasRemovedByBound(error)) this.#giveUp('payload_lost', message);
+    else {
+      this.#failed++;
+      this.#lastError = message;
+    }
   }
 
   #loadEnvelope(): Promise<Envelope> {

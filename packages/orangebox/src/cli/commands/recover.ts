@@ -1,7 +1,7 @@
 /** `orangebox recover [DIR]`: completes and ships what processes that have ended left behind. One pass. */
 import { resolve } from 'node:path';
 import { type RecorderConfig, readConfig } from '@orangebox/recorder';
-import type { RecoveryReport } from '@orangebox/recorder/recovery';
+import type { RecoveryReport, SweptCounts } from '@orangebox/recorder/recovery';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { isDirectory, locate, nothingRecorded } from '../locate.ts';
@@ -30,7 +30,7 @@ export async function recover(
   const timeoutMs = options.timeout === undefined ? TIMEOUT_MS : parseDuration(options.timeout, '--timeout');
   const dir = recordingsIn(context, directory);
   const config = shippingConfig(context, options.endpoint);
-  const { createRecovery, recoverDirectory } = await import('@orangebox/recorder/recovery');
+  const { createRecovery, recoverDirectory, sweepFullDirectory } = await import('@orangebox/recorder/recovery');
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), timeoutMs);
   const troubles = new Map<string, string>();
@@ -45,20 +45,26 @@ export async function recover(
   });
   let done = 0;
   let report: RecoveryReport;
+  let removed: SweptCounts;
   try {
     report = await withProgress(
       terminal,
       () => `recovering: ${plural(done, 'payload')} sent`,
       recoverDirectory(host, ({ sent }) => (done += sent)),
     );
+    // Afterwards: what was sent goes first.
+    removed = await sweepFullDirectory(dir);
   } finally {
     clearTimeout(timer);
   }
   const isCut = stop.signal.aborted;
   const ways = { endpoint: config.endpoint !== undefined, spans: config.otel.exporter === 'otlp' };
   const problems = [...troubles].map(([code, message]) => ({ code, message }));
-  if (options.json === true) terminal.line(safeJson({ ...report, timedOut: isCut, problems }, 2));
-  else tell(context, report, ways, [...troubles.values()], isCut);
+  if (options.json === true) terminal.line(safeJson({ ...report, removed, timedOut: isCut, problems }, 2));
+  else {
+    tell(context, report, ways, [...troubles.values()], isCut);
+    if (removed.unsent + removed.sent > 0) terminal.note(`  ${sweptLine(removed)}`);
+  }
   return exitCode(report, ways, isCut);
 }
 
@@ -85,6 +91,12 @@ export function shippingConfig(context: CommandContext, endpoint: string | undef
       'an endpoint is a base URL: https://collector.example:4319',
     );
   return config;
+}
+
+/** What bounds took, where a program found the directory full. */
+export function sweptLine({ unsent, sent }: SweptCounts): string {
+  const some = `${plural(unsent + sent, 'recording')} removed for ORANGEBOX_DIR_BYTES`;
+  return unsent > 0 ? `${some}, ${unsent} of them sent nowhere` : some;
 }
 
 interface Ways {

@@ -1,12 +1,12 @@
 /** `orangebox ship [DIR]`: beside a service on a shared volume, until it is told to stop. */
-import type { FollowCounts, RecoveryCounts } from '@orangebox/recorder/recovery';
+import type { FollowCounts, RecoveryCounts, SweptCounts } from '@orangebox/recorder/recovery';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { usage } from '../parse-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
 import { plural } from '../text/format.ts';
-import { recordingsIn, shippingConfig } from './recover.ts';
+import { recordingsIn, shippingConfig, sweptLine } from './recover.ts';
 
 /** Options of `ship`. */
 export interface ShipOptions {
@@ -25,7 +25,9 @@ export async function ship(
   const config = shippingConfig(context, options.endpoint);
   if (config.endpoint === undefined)
     throw usage('no endpoint is set, so there is nowhere to ship to', 'name it with ORANGEBOX_ENDPOINT or --endpoint');
-  const { createRecovery, followDirectory } = await import('@orangebox/recorder/recovery');
+  const { createRecovery, followDirectory, sweepFullDirectory, sweepWhileFull } = await import(
+    '@orangebox/recorder/recovery'
+  );
   const stop = new AbortController();
   void stopSignal().then(() => stop.abort());
   const isOnce = options.once === true;
@@ -44,9 +46,14 @@ export async function ship(
   log.say('started', `shipping the recordings in ${dir}`);
   // The recorder's sockets and timers never keep a process alive; here somebody waits for them.
   const alive = setInterval(() => undefined, 60_000);
+  const sweeping = new AbortController();
   try {
+    // What programs that live for a second can't do themselves.
+    if (!isOnce) void sweepWhileFull(dir, sweeping.signal, log);
     await followDirectory({ ...host, payloads }, log, { isOnce });
+    if (isOnce) log.onSwept(await sweepFullDirectory(dir));
   } finally {
+    sweeping.abort();
     clearInterval(alive);
   }
   log.say('stopped', `${plural(log.sent, 'payload')} sent`);
@@ -100,6 +107,10 @@ class StateLog {
     if (counts.refused > 0)
       this.say('refused', `the endpoint refused ${plural(counts.refused, 'payload')} for good`, { counts });
     if (counts.lost > 0) this.say('lost', `${plural(counts.lost, 'recording')} can't be read back`, { counts });
+  };
+
+  readonly onSwept = (counts: SweptCounts): void => {
+    if (counts.unsent + counts.sent > 0) this.say('swept', sweptLine(counts), { counts });
   };
 
   readonly onFault = (error: unknown): void => this.trouble('fault', error instanceof Error ? error.message : 'fault');
