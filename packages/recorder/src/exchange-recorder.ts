@@ -27,6 +27,7 @@ import type { Journal, JournalEntry } from './journal.ts';
 import type { MemoryBudget, MemoryHolder } from './memory-budget.ts';
 import { readExchanges } from './read-exchanges.ts';
 import type { RecordOwner, RecordSink } from './record-sink.ts';
+import { atOnce, measureHeld, readExchangesInBits } from './record-bits.ts';
 import { addLocation, type RecordLocation } from './record-location.ts';
 import type { ExchangePlan } from './recording-plan.ts';
 import type { SnapshotSource } from './stored-snapshot.ts';
@@ -265,6 +266,14 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     const [whole] = readExchanges(this.locations, this.#host.source.read);
     if (!whole) throw new Error('the disk has no such exchange');
     return whole;
+  }
+
+  /** As {@link whole}, but of large bodies only what a snapshot's digest needs. @throws when the disk has them no more */
+  measured(): ExchangeRecords {
+    if (!this.isSpilled) return measureHeld(this.records);
+    const [measured] = atOnce(readExchangesInBits(this.locations, this.#host.source.readBits));
+    if (!measured) throw new Error('the disk has no such exchange');
+    return measured;
   }
 
   *wholeRecords(): Generator<SegmentRecord> {

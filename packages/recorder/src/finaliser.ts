@@ -28,6 +28,7 @@ import { callSpanFacts, isFailed, type SpanContentOptions } from './otel/span-co
 import { callSpanRecords } from './otel/span-record.ts';
 import type { RecordSink } from './record-sink.ts';
 import { redactJson } from './redact-json.ts';
+import { measureHeld } from './record-bits.ts';
 import type { RecordLocation } from './record-location.ts';
 import { isKept } from './sampling-policy.ts';
 import type { Journal } from './journal.ts';
@@ -92,7 +93,7 @@ export function finaliseCall(call: OpenCall & { declaredSeq?: number }, host: Fi
   host.journal.sink.flush();
   host.sink.flush();
   try {
-    const records = exchanges.map(wholeRecords);
+    const records = exchanges.map(measuredRecords);
     const time = timeOf(first, last);
     const kind = first.start.kind;
     const assembled = assembleExchanges(records);
@@ -190,21 +191,23 @@ function cleanViews(views: Described, last: ExchangeRecorder, host: FinaliserHos
   return isWhole ? views : redactJson(views, host.redactor(), 'response.body').value;
 }
 
-/** The records of an exchange with all bytes, or with those that are to be had. */
-function wholeRecords(exchange: ExchangeRecorder): ExchangeRecords {
+/** The records of an exchange, or those of them that are to be had; large bodies without their bytes. */
+function measuredRecords(exchange: ExchangeRecorder): ExchangeRecords {
   try {
-    return exchange.whole();
+    return exchange.measured();
   } catch {
     exchange.isLost = true;
-    return exchange.records;
+    return measureHeld(exchange.records);
   }
 }
 
 /** Without the bodies of exchanges that began at a level that keeps none. */
 function asWritten(records: readonly ExchangeRecords[], exchanges: readonly ExchangeRecorder[]): ExchangeRecords[] {
-  return records.map((given, i) =>
-    exchanges[i]?.plan.keepsBodies === true ? given : { ...given, requestChunks: [], responseChunks: [] },
-  );
+  return records.map((given, i) => {
+    if (exchanges[i]?.plan.keepsBodies === true) return given;
+    const { large: _, ...rest } = given;
+    return { ...rest, requestChunks: [], responseChunks: [] };
+  });
 }
 
 function timeOf(first: ExchangeRecorder, last: ExchangeRecorder): TimeSpan {

@@ -23,11 +23,16 @@ import { SessionBook } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
 import { spanHead } from './span-head.ts';
 import { nowMs } from './timers.ts';
-import type { ShipperHost, ShipperStats } from './shipper.ts';
+import { isInPieces, type OpenSnapshot, type ShipperHost, type ShipperStats } from './shipper.ts';
 import { NotKeptCount } from './not-kept-count.ts';
 import type { PayloadOnSpan } from './payload-on-span.ts';
 import type { CallSpans, SpanHandle } from './spans.ts';
-import { readCallSnapshotJson, readToolSnapshotJson, type SnapshotSource } from './stored-snapshot.ts';
+import {
+  openCallSnapshot,
+  readCallSnapshotJson,
+  readToolSnapshotJson,
+  type SnapshotSource,
+} from './stored-snapshot.ts';
 import { ToolRecorder } from './tools.ts';
 import type { WrappedToolRun } from './wire-events.ts';
 
@@ -141,7 +146,7 @@ class CallFinisher implements Finisher {
           span,
           () => readCallSnapshotJson(location, exchanges, this.#host.source),
           end,
-          () => Buffer.from(JSON.stringify(snapshot)),
+          isInPieces(record.sizeBytes) ? undefined : () => Buffer.from(JSON.stringify(snapshot)),
         ),
       onEnded: (ended, isWritten) => this.#ended(ended, isWritten),
     };
@@ -279,7 +284,8 @@ class CallFinisher implements Finisher {
     this.#offer(
       record,
       () => readCallSnapshotJson(location, exchanges, this.#host.source),
-      () => Buffer.from(JSON.stringify(snapshot)),
+      isInPieces(record.sizeBytes) ? undefined : () => Buffer.from(JSON.stringify(snapshot)),
+      () => openCallSnapshot(location, exchanges, this.#host.source),
     );
   }
 
@@ -287,13 +293,15 @@ class CallFinisher implements Finisher {
     record: CallEndRecord | ToolRecord,
     readSnapshotJson: () => Uint8Array,
     snapshotJsonNow?: () => Uint8Array,
+    openSnapshot?: () => OpenSnapshot,
   ): void {
     const { key, digest, sizeBytes, spans } = record;
     if (key === undefined) return;
     this.#shipper ??= this.#makeShipper();
     const { traceId, spanId } = record.trace;
     const spanJson = spanHead(spans[0]);
-    this.#shipper?.offer({ key, digest, traceId, spanId, spanJson, sizeBytes, readSnapshotJson }, snapshotJsonNow);
+    const item = { key, digest, traceId, spanId, spanJson, sizeBytes, readSnapshotJson, openSnapshot };
+    this.#shipper?.offer(item, snapshotJsonNow);
   }
 
   #shipperHost(): ShipperHost {

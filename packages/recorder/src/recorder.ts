@@ -13,6 +13,7 @@ import { MemoryBudget } from './memory-budget.ts';
 import { createCallSpans } from './otel/call-spans.ts';
 import { callStartAttributes } from './otel/span-content.ts';
 import { processInfo } from './process-info.ts';
+import { readBackBits } from './record-bits.ts';
 import { readBack } from './record-location.ts';
 import { RecordSink } from './record-sink.ts';
 import { type ExchangePlan, type LevelPlan, levelPlans } from './recording-plan.ts';
@@ -145,7 +146,11 @@ class SegmentRecorder implements Recorder {
       this.#finisher?.drainSpanPayloads(until);
     });
     this.#queue = new DeferredQueue((error) => reporter.fault('deferred', error));
-    this.#source = { process, read: (locations) => locations.flatMap((l) => readBack(l, fs)) };
+    this.#source = {
+      process,
+      read: (locations) => locations.flatMap((l) => readBack(l, fs)),
+      readBits: (locations) => readBackBits(locations, fs),
+    };
     this.#tracker = new CallTracker({
       startSpan: (first) =>
         this.#spans.start({

@@ -7,7 +7,7 @@ import type { RecorderConfig } from './config.ts';
 import type { FinishedSpan } from './otel/finished-span.ts';
 import { recorderVersion } from './otel/version.ts';
 import { payloadEvent } from './payload-on-span.ts';
-import { compressSnapshot, partOf, type Payload } from './shipping/parts.ts';
+import { compressSnapshot, partsOf, type Payload } from './shipping/parts.ts';
 import { createTransport } from './shipping/transport.ts';
 
 /** What became of a request. */
@@ -99,8 +99,8 @@ async function sendParts(
     endTimeUnixNano: snapshot.time.endUnixNano,
   };
   const item = { key: snapshotKey(snapshot), digest: snapshot.digest, traceId, spanId, spanJson };
-  for (let index = 0; index < payload.partCount; index += 1) {
-    const outcome = await transport.send(encodeEnvelope(item, await partOf(payload, index), config.serviceName));
+  for await (const part of partsOf(payload, () => true)) {
+    const outcome = await transport.send(encodeEnvelope(item, part, config.serviceName));
     if (outcome.kind === 'abandoned') return { accepted: false, reason: 'given up' };
     if (outcome.kind !== 'accepted') return { accepted: false, reason: outcome.reason };
     const rejected = rejectedSpans(outcome.answer);

@@ -18,10 +18,26 @@ export interface ShipItem {
    * item waits. Rejects when the segment is gone (retention): the item is lost then.
    */
   readSnapshotJson(): Promise<Uint8Array> | Uint8Array;
+  /** The way for large ones: the same JSON in pieces. */
+  openSnapshot?: (() => OpenSnapshot) | undefined;
   /** Bytes of that JSON. */
   sizeBytes: number;
   /** Service of the process that recorded it, where that is another one than the shipper's. */
   serviceName?: string;
+}
+
+/**
+ * Reads a snapshot through and checks it, in small steps, without holding large bodies; then gives its JSON in pieces, as often as
+ * wanted. A piece is valid until the next one is asked for. @throws when the segment does not hold it any more
+ */
+export type OpenSnapshot = Generator<void, () => Iterable<Uint8Array>, void>;
+
+/** Snapshots whose JSON is larger are never made whole. */
+const WHOLE_JSON_MAX_BYTES = 1024 * 1024;
+
+/** Whether a snapshot with JSON of this size is read, written and compressed in pieces. */
+export function isInPieces(sizeBytes: number): boolean {
+  return sizeBytes > WHOLE_JSON_MAX_BYTES;
 }
 
 /** Counters of a shipper since its start. */

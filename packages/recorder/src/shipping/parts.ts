@@ -1,15 +1,18 @@
 /** A snapshot's JSON as gzip, cut into parts; large ones beside the program's thread. */
 import { webcrypto } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { gzip as gzipCallback, gzipSync } from 'node:zlib';
+import { createGzip, gzip as gzipCallback, gzipSync } from 'node:zlib';
 import { PAYLOAD_PART_MAX_BYTES } from '@orangebox/schema';
-import { sha256Hex } from '../sha256.ts';
+import { runningSha256, sha256Hex } from '../sha256.ts';
 import type { PayloadPart } from './envelope.ts';
 
 const gzip = promisify(gzipCallback);
 
 /** Level 3 takes 60 % of the time of zlib's default for 5 % more bytes. */
 const LEVEL = 3;
+
+const EMPTY_BYTES = new Uint8Array(0);
 
 /**
  * JSON up to this size is compressed at once, in a third of a millisecond at most: the way to the thread pool and back costs the
@@ -23,7 +26,12 @@ export interface Payload {
   /** Hex SHA-256 of `gzip`. */
   sha256: string;
   partCount: number;
+  /** The gzip is too large to be held: `gzip` is empty, and this makes it again bit by bit. */
+  again?: () => AsyncIterable<Uint8Array>;
 }
+
+/** What is to be known of a payload before its first part can be sent. */
+export type PayloadFacts = Pick<Payload, 'sha256' | 'partCount'>;
 
 /** Compresses a snapshot. Equal JSON gives equal bytes, so that a resend is recognised. */
 export async function compressSnapshot(json: Uint8Array): Promise<Payload> {
@@ -44,8 +52,95 @@ function payloadOf(bytes: Uint8Array, hash: string): Payload {
   return { gzip: bytes, sha256: hash, partCount: Math.max(1, Math.ceil(bytes.length / PAYLOAD_PART_MAX_BYTES)) };
 }
 
-/** Part `index` of a payload. */
-export async function partOf(payload: Payload, index: number): Promise<PayloadPart> {
+/**
+ * Compresses a snapshot that is never held whole: only a gzip of one part is kept, a larger one is made again for its parts.
+ * @param known from an earlier try, so that it need not be made once more to learn it
+ */
+export async function compressInPieces(pieces: () => Iterable<Uint8Array>, known?: PayloadFacts): Promise<Payload> {
+  const again = (): AsyncIterable<Uint8Array> => gzipPieces(pieces());
+  if (known && known.partCount > 1) return { ...known, gzip: EMPTY_BYTES, again };
+  const running = runningSha256();
+  let kept: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const bytes of again()) {
+    running.update(bytes);
+    sizeBytes += bytes.length;
+    if (sizeBytes <= PAYLOAD_PART_MAX_BYTES) kept.push(bytes);
+    else kept = [];
+  }
+  if (sizeBytes <= PAYLOAD_PART_MAX_BYTES) return payloadOf(Buffer.concat(kept), running.hex());
+  const partCount = Math.ceil(sizeBytes / PAYLOAD_PART_MAX_BYTES);
+  return { gzip: EMPTY_BYTES, sha256: running.hex(), partCount, again };
+}
+
+/** Equal JSON in pieces of any size gives equal bytes: zlib gets blocks of one size. It works beside the program. */
+async function* gzipPieces(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const gzipStream = createGzip({ level: LEVEL, chunkSize: BLOCK_BYTES });
+  const source = Readable.from(blocksOf(pieces), { objectMode: false, highWaterMark: BLOCK_BYTES });
+  source.once('error', (error) => gzipStream.destroy(error));
+  try {
+    yield* source.pipe(gzipStream);
+  } finally {
+    source.destroy();
+  }
+}
+
+/** JSON bytes that are made at a time, then compressed beside the program. */
+const BLOCK_BYTES = 64 * 1024;
+
+function* blocksOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+  let block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  let filled = 0;
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length; ) {
+      const part = piece.subarray(from, from + BLOCK_BYTES - filled);
+      block.set(part, filled);
+      filled += part.length;
+      from += part.length;
+      if (filled < BLOCK_BYTES) continue;
+      yield block;
+      block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield block.subarray(0, filled);
+}
+
+/** The parts of a payload in order; those that are not wanted are passed over. */
+export async function* partsOf(
+  payload: Payload,
+  isWanted: (index: number) => boolean,
+): AsyncGenerator<PayloadPart, void, undefined> {
+  const { again, partCount: count, sha256: payloadSha256 } = payload;
+  if (!again) {
+    for (let index = 0; index < count; index++) if (isWanted(index)) yield await partOf(payload, index);
+    return;
+  }
+  let index = 0;
+  let filled = 0;
+  const part = Buffer.allocUnsafeSlow(PAYLOAD_PART_MAX_BYTES);
+  const made = async (bytes: Uint8Array): Promise<PayloadPart> => {
+    return { bytes, index, count, sha256: await sha256(bytes), payloadSha256 };
+  };
+  for await (const bytes of again()) {
+    for (let from = 0; from < bytes.length; ) {
+      // Only a full one is sent before the next byte is there: the last part is not empty.
+      if (filled === part.length) {
+        if (isWanted(index)) yield await made(part);
+        index++;
+        filled = 0;
+      }
+      const more = bytes.subarray(from, from + part.length - filled);
+      part.set(more, filled);
+      filled += more.length;
+      from += more.length;
+    }
+  }
+  if (isWanted(index)) yield await made(part.subarray(0, filled));
+}
+
+/** Part `index` of a payload that is held. */
+async function partOf(payload: Payload, index: number): Promise<PayloadPart> {
   if (payload.partCount === 1) return onlyPartOf(payload);
   const start = index * PAYLOAD_PART_MAX_BYTES;
   const bytes = payload.gzip.subarray(start, start + PAYLOAD_PART_MAX_BYTES);

@@ -11,7 +11,8 @@ import { wasRemovedByBound } from '../retention/moved-records.ts';
 import { createExitWatch } from './exit-watch.ts';
 import { createPacing, type Pacing } from './pacing.ts';
 import { createGatheredItems, type GatheredItems, type LoadedItem, mayShare } from './gathered-items.ts';
-import { compressSnapshot, onlyPartOf, partOf, type Payload } from './parts.ts';
+import { heldBytes, isLarge, payloadFor } from './large-items.ts';
+import { onlyPartOf, partsOf, type Payload } from './parts.ts';
 import { createTransport, type SendOutcome, type Transport } from './transport.ts';
 import { createWaitingItems, FAILURES_BEFORE_YIELDING, newItem, type WaitingItem } from './waiting-items.ts';
 import { afterMs, cancelTimer, nextTurn, nowMs } from '../timers.ts';
@@ -103,6 +104,8 @@ class PayloadShipper implements Shipper {
   #sending = 0;
   #itemsInFlight = 0;
   #bytesInFlight = 0;
+  /** A snapshot is sent in pieces: one at a time. */
+  #isLargeInFlight = false;
   #offered = 0;
   #shipped = 0;
   #failed = 0;
@@ -214,7 +217,8 @@ class PayloadShipper implements Shipper {
         this.#timer = afterMs(waitMs, () => this.#pump()).unref();
         return;
       }
-      if (this.#sending > 0 && this.#bytesInFlight + next.item.sizeBytes > this.#limits.bytesInFlight) return;
+      if (this.#sending > 0 && this.#bytesInFlight + heldBytes(next.item) > this.#limits.bytesInFlight) return;
+      if (this.#isLargeInFlight && isLarge(next.item)) return;
       this.#start(this.#takeLoad(now), next.item === fresh ? snapshotJsonNow : undefined);
     }
   }
@@ -235,8 +239,10 @@ class PayloadShipper implements Shipper {
   }
 
   #start(load: LoadedItem[], readNow?: () => Uint8Array): void {
-    const bytes = load.reduce((sum, { waiting }) => sum + waiting.item.sizeBytes, 0);
+    const bytes = load.reduce((sum, { waiting }) => sum + heldBytes(waiting.item), 0);
+    const isLargeLoad = load.some(({ waiting }) => isLarge(waiting.item));
     this.#sending++;
+    if (isLargeLoad) this.#isLargeInFlight = true;
     this.#itemsInFlight += load.length;
     this.#bytesInFlight += bytes;
     void hidden(() => this.#run(load, bytes, readNow));
@@ -249,9 +255,7 @@ class PayloadShipper implements Shipper {
       // One per turn, so that the program gets its own between them.
       if (ready.length > 0 && !payload) await new Promise<void>((resolve) => void nextTurn(resolve));
       try {
-        const json = payload ? undefined : await (readNow ?? waiting.item.readSnapshotJson)();
-        const made = payload ?? (json && (await compressSnapshot(json)));
-        if (made) ready.push({ waiting, payload: made });
+        ready.push({ waiting, payload: payload ?? (await payloadFor(waiting, readNow)) });
       } catch (error) {
         this.#lost(waiting, error);
       }
@@ -266,6 +270,7 @@ class PayloadShipper implements Shipper {
     this.#sending--;
     this.#itemsInFlight -= load.length;
     this.#bytesInFlight -= bytes;
+    if (load.some(({ waiting }) => isLarge(waiting.item))) this.#isLargeInFlight = false;
     if (this.#sending === 0) this.#watch.stop();
     this.#pump();
     const isPointless = this.#flushFailures >= FAILURES_PER_FLUSH && this.#sending === 0;
@@ -298,15 +303,14 @@ class PayloadShipper implements Shipper {
       waiting.acknowledged = { payloadSha256: payload.sha256, parts: new Set() };
     }
     const { parts } = waiting.acknowledged;
-    for (let index = 0; index < payload.partCount; index++) {
-      if (parts.has(index)) continue;
-      const body = encodeEnvelope(item, await partOf(payload, index), this.#serviceName);
+    for await (const part of partsOf(payload, (index) => !parts.has(index))) {
+      const body = encodeEnvelope(item, part, this.#serviceName);
       const outcome = afterAnswer(await this.#transport.send(body), rejectedSpans);
       if (outcome.kind !== 'accepted') {
         this.#notAccepted(waiting, outcome);
         return;
       }
-      parts.add(index);
+      parts.add(part.index);
       this.#accepted(1);
     }
     this.#acknowledge(item);

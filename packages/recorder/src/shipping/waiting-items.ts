@@ -3,6 +3,7 @@
  * taken while it was not, it has pauses of its own.
  */
 import type { ShipItem } from '../shipper.ts';
+import type { PayloadFacts } from './parts.ts';
 
 /** An item and what happened to it so far. */
 export interface WaitingItem {
@@ -19,6 +20,8 @@ export interface WaitingItem {
   isAlone: boolean;
   /** Parts that were acknowledged, of the payload with this digest. */
   acknowledged?: { payloadSha256: string; parts: Set<number> };
+  /** Of a payload in several parts, from its first try. */
+  facts?: PayloadFacts;
 }
 
 /** An item that has not been tried. */

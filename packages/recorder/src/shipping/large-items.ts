@@ -1,0 +1,41 @@
+/** Payloads that are made in pieces, beside those that are made at once. */
+import { isInPieces, type ShipItem } from '../shipper.ts';
+import { nextTurn } from '../timers.ts';
+import { compressInPieces, compressSnapshot, type Payload } from './parts.ts';
+import type { WaitingItem } from './waiting-items.ts';
+
+/** What is held of a payload in pieces: one part, and what is read and compressed at a time. */
+const HELD_MAX_BYTES = 10 * 1024 * 1024;
+/** How long reading may hold the program at a time. */
+const SLICE_MS = 1;
+
+/** Whether a payload is made in pieces. */
+export function isLarge(item: ShipItem): boolean {
+  return item.openSnapshot !== undefined && isInPieces(item.sizeBytes);
+}
+
+/** Uncompressed bytes that sending an item holds at most. */
+export function heldBytes(item: ShipItem): number {
+  return isLarge(item) ? Math.min(item.sizeBytes, HELD_MAX_BYTES) : item.sizeBytes;
+}
+
+/** The payload of an item, read anew unless its JSON is at hand. Rejects when the segment does not hold it any more. */
+export async function payloadFor(waiting: WaitingItem, readNow?: () => Uint8Array): Promise<Payload> {
+  const { item } = waiting;
+  if (!isLarge(item) || !item.openSnapshot) return compressSnapshot(await (readNow ?? item.readSnapshotJson)());
+  const payload = await compressInPieces(await opened(item.openSnapshot()), waiting.facts);
+  const { sha256, partCount } = payload;
+  if (partCount > 1) waiting.facts = { sha256, partCount };
+  return payload;
+}
+
+async function opened<T>(steps: Generator<void, T, void>): Promise<T> {
+  for (;;) {
+    const until = performance.now() + SLICE_MS;
+    do {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    } while (performance.now() < until);
+    await new Promise<void>((resolve) => void nextTurn(resolve));
+  }
+}
