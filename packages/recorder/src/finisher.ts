@@ -3,7 +3,7 @@
  * the protocol adapters, so it is loaded when the first request has left, and never before it.
  */
 import type { Redactor } from '@orangebox/codec';
-import type { CallEndRecord, ToolRecord } from '@orangebox/schema';
+import type { CallEndRecord, Snapshot, ToolRecord } from '@orangebox/schema';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
 import { type EndedSpan, type FinaliserHost, finaliseCall, type StoredCall } from './finaliser.ts';
@@ -144,9 +144,9 @@ class CallFinisher implements Finisher {
         this.#endStored(
           record,
           span,
-          () => readCallSnapshotJson(location, exchanges, this.#host.source),
+          storedJson(location, exchanges, source),
           end,
-          isInPieces(record.sizeBytes) ? undefined : () => Buffer.from(JSON.stringify(snapshot)),
+          jsonNow(snapshot, record.sizeBytes),
         ),
       onEnded: (ended, isWritten) => this.#ended(ended, isWritten),
     };
@@ -281,11 +281,8 @@ class CallFinisher implements Finisher {
   }
 
   #offerCall({ record, snapshot }: StoredCall, location: RecordLocation, exchanges: RecordLocation[]): void {
-    this.#offer(
-      record,
-      () => readCallSnapshotJson(location, exchanges, this.#host.source),
-      isInPieces(record.sizeBytes) ? undefined : () => Buffer.from(JSON.stringify(snapshot)),
-      () => openCallSnapshot(location, exchanges, this.#host.source),
+    this.#offer(record, storedJson(location, exchanges, this.#host.source), jsonNow(snapshot, record.sizeBytes), () =>
+      openCallSnapshot(location, exchanges, this.#host.source),
     );
   }
 
@@ -322,4 +319,14 @@ class CallFinisher implements Finisher {
       report: (code, message) => this.#host.report(code, message),
     };
   }
+}
+
+// Functions of their own, so that what waits to be sent holds places in the segment and nothing else of the call: closures that are
+// made in one function hold what any of them needs.
+function storedJson(location: RecordLocation, exchanges: RecordLocation[], source: SnapshotSource): () => Uint8Array {
+  return () => readCallSnapshotJson(location, exchanges, source);
+}
+
+function jsonNow(snapshot: Snapshot, sizeBytes: number): (() => Uint8Array) | undefined {
+  return isInPieces(sizeBytes) ? undefined : () => Buffer.from(JSON.stringify(snapshot));
 }
