@@ -1,5 +1,5 @@
 /** `orangebox ship` beside programs that ship nothing themselves. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type RunningCli, startCli } from '../cli/spawn.ts';
@@ -116,6 +116,29 @@ it('leaves a program alone that ships its own calls', async () => {
   expect(code).toBe(0);
   expect(stdout).not.toContain('following');
   expect(keysOf(otlp)).toHaveLength(3);
+});
+
+it('does not follow a journal of calls that sampling has not decided about, and lets go of what was removed', async () => {
+  const dir = box();
+  const undecided = program(dir, { TEST_CALLS: '0', ORANGEBOX_SAMPLE: '0' });
+  const running = program(dir, { TEST_CALLS: '1' });
+  await Promise.all([undecided.said('streaming'), running.said('streaming')]);
+  const otlp = await receiver();
+  const beside = sidecar(dir, { ORANGEBOX_ENDPOINT: otlp.url });
+  await otlp.until(() => keysOf(otlp).length === 1);
+  const claims = (): string[] => readdirSync(join(dir, 'claims')).filter((name) => !name.startsWith('.'));
+  expect(claims()).toHaveLength(1);
+  const isGone = new Promise<void>((resolve) => {
+    const watcher = watch(join(dir, 'claims'), () => {
+      if (claims().length > 0) return;
+      watcher.close();
+      resolve();
+    });
+  });
+  rmSync(join(dir, 'segments'), { recursive: true });
+  await isGone;
+  beside.child.kill('SIGTERM');
+  expect((await beside.ended).stdout.match(/following/g)).toHaveLength(1);
 });
 
 it('waits for an endpoint that is wrong, says so once, and ends in time when it is told to', async () => {

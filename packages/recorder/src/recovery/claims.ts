@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { segmentHost } from '@orangebox/schema';
 import { nowMs } from '../timers.ts';
+import type { Steps } from './slices.ts';
 import { isNear, isSameProcess, ownPidNamespace, processStartMs, SILENT_MS } from './liveness.ts';
 
 /** Directory of claims under `ORANGEBOX_DIR`. */
@@ -196,18 +197,26 @@ export function isStale({ content, modifiedMs, isFile }: FoundClaim): boolean {
 }
 
 /** Removes what is left in the directory of claims for series that are gone. Never throws. */
-export function sweepClaims(dir: string, series: ReadonlySet<string>): void {
+export function* sweepClaims(dir: string, series: ReadonlySet<string>): Steps<void> {
   const directory = join(dir, CLAIMS_DIRECTORY);
+  let entries: fs.Dir | undefined;
   try {
     if (!fs.lstatSync(directory).isDirectory()) return;
-    for (const name of fs.readdirSync(directory)) {
+    // Piece by piece: a directory that every run of a small program leaves a series in has tens of thousands.
+    entries = fs.opendirSync(directory);
+    for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+      yield;
+      const { name } = entry;
       if (series.has(name.split('.json')[0]?.replace(/\.(?:program|done)$/, '') ?? '') && !name.endsWith('.stale'))
         continue;
       const path = join(directory, name);
-      if (nowMs() - fs.lstatSync(path).mtimeMs > ORPHAN_MS) removeQuietly(path);
+      const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+      if (stat && nowMs() - stat.mtimeMs > ORPHAN_MS) removeQuietly(path);
     }
   } catch {
     // There is none, or it is not ours.
+  } finally {
+    entries?.closeSync();
   }
 }
 

@@ -1,10 +1,11 @@
 /** A sidecar: ships what living programs do not ship themselves, and what those that ended have left. */
 import { isStale, claimPath, prepareClaims, programClaimPath, readClaim, takeClaim, TOUCH_MS } from './claims.ts';
 import { DeadSeries } from './dead-series.ts';
-import { type FollowCounts, LiveSeries } from './live-series.ts';
+import { type FollowCounts, hasEnded, LiveSeries } from './live-series.ts';
 import type { PayloadSender } from './payload-sender.ts';
 import { asCodedError, findAll, isLive } from './recover-directory.ts';
 import type { RecoveryCounts, RecoveryHost } from './recover-series.ts';
+import { breaksOf, inSlices } from './slices.ts';
 import { SameThread } from './same-thread.ts';
 import type { Series } from './series-files.ts';
 import { nowMs } from '../timers.ts';
@@ -78,12 +79,15 @@ class Sidecar {
     const all = await findAll(this.#host);
     const sameThread = new SameThread();
     this.#dead.hasPostponed = false;
+    const rest = breaksOf(this.#host.pace);
     for (const series of all) {
+      await rest();
       if (this.#host.signal?.aborted) return;
       if (isLive(series, this.#host.dir)) await this.#lookAtLive(series);
       else await this.#lookAtDead(series, sameThread);
       this.#touch();
     }
+    this.#forgetGone(new Set(all.map(({ name }) => name)));
     for (const live of this.#followed.values()) this.#tell(live);
   }
 
@@ -120,7 +124,8 @@ class Sidecar {
       if (known) this.#leave(known);
       return;
     }
-    const live = known ?? this.#follow(series, payloads, kind);
+    const isWorth = known !== undefined || (await inSlices(hasEnded(series), this.#host.pace));
+    const live = known ?? (isWorth ? this.#follow(series, payloads, kind) : undefined);
     await live?.look(() => !shipsItself());
   }
 
@@ -148,6 +153,16 @@ class Sidecar {
       this.#followed.delete(series.name);
     }
     await this.#dead.look(series, sameThread, known?.claim);
+  }
+
+  /** Bounds, or a person, removed all files of a series: nobody needs to know how far it was shipped. */
+  #forgetGone(present: ReadonlySet<string>): void {
+    for (const live of [...this.#followed.values()]) {
+      if (present.has(live.name) || !live.isSettled) continue;
+      this.#tell(live);
+      live.claim.release();
+      this.#followed.delete(live.name);
+    }
   }
 
   #leave(live: LiveSeries): void {

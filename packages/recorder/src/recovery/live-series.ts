@@ -2,10 +2,11 @@
 import type { Claim, Cursor } from './claims.ts';
 import type { RecoveryHost } from './recover-series.ts';
 import type { PayloadSender } from './payload-sender.ts';
+import { scanFrames } from './record-reader.ts';
 import { nowNano } from './recovered-file.ts';
 import { lookAgain, type Series } from './series-files.ts';
 import { type PendingPayload, SeriesScan } from './series-scan.ts';
-import { inSlices } from './slices.ts';
+import { inSlices, type Steps } from './slices.ts';
 import { shipItem } from './stored-payload.ts';
 
 /** A claim has room for so many; the position stands still before the next one, which is refused anew after a restart. */
@@ -17,6 +18,27 @@ export interface FollowCounts {
   sent: number;
   refused: number;
   lost: number;
+}
+
+/**
+ * Whether anything in a series may be shipped. A journal of calls that sampling has not decided about never has it, and comes
+ * and goes with each of them.
+ */
+export function* hasEnded({ files }: Series): Steps<boolean> {
+  for (const { path, sizeBytes } of files) {
+    let isFound = false;
+    try {
+      const steps = scanFrames(path, 0, sizeBytes, ({ record }) => {
+        isFound ||= record.type === 'callEnd' || record.type === 'tool';
+      });
+      while (!isFound && steps.next().done !== true) yield;
+      steps.return({} as never);
+    } catch {
+      // Gone, or no segment: nothing in it can be shipped.
+    }
+    if (isFound) return true;
+  }
+  return false;
 }
 
 /** Ships one live series, with the position in its claim. */

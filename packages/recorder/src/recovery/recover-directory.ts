@@ -8,7 +8,7 @@ import { noCounts, type RecoveryCounts, type RecoveryHost, recoverSeries } from 
 import { scanFrames } from './record-reader.ts';
 import { SameThread } from './same-thread.ts';
 import { findSeries, type Series } from './series-files.ts';
-import { inSlices } from './slices.ts';
+import { breaksOf, inSlices } from './slices.ts';
 import { messageOf } from '../report.ts';
 import { nowMs } from '../timers.ts';
 
@@ -30,17 +30,21 @@ export async function recoverDirectory(
 ): Promise<RecoveryReport> {
   const report: RecoveryReport = { series: 0, busy: 0, ...noCounts() };
   const pass = { ...host, sameThread: new SameThread() };
+  const rest = breaksOf(host.pace);
   for (const series of await findAll(host)) {
+    await rest();
     if (host.signal?.aborted) break;
-    if (isLive(series, host.dir)) continue;
     const left = readDone(host.dir, series);
+    if (left && isNothingToDo(left, host)) {
+      report.quarantined += left.quarantined;
+      report.left += left.payloads;
+      report.spansLeft += left.spans;
+      continue;
+    }
+    if (isLive(series, host.dir)) continue;
     const counts = await recoverIfNeeded(series, pass);
     if (counts === 'busy') report.busy++;
-    else if (counts === 'nothing') {
-      report.quarantined += left?.quarantined ?? 0;
-      report.left += left?.payloads ?? 0;
-      report.spansLeft += left?.spans ?? 0;
-    } else {
+    else if (counts !== 'nothing') {
       report.series++;
       for (const name of Object.keys(counts) as (keyof RecoveryCounts)[]) report[name] += counts[name];
       onSeries(counts);
@@ -52,7 +56,7 @@ export async function recoverDirectory(
 /** All series; what is left of claims without one is removed. @throws OrangeboxError `OBX_RECOVER_UNREADABLE` */
 export async function findAll(host: RecoveryHost): Promise<Series[]> {
   const all = await seriesOf(host);
-  sweepClaims(host.dir, new Set(all.map(({ name }) => name)));
+  await inSlices(sweepClaims(host.dir, new Set(all.map(({ name }) => name))), host.pace);
   return all;
 }
 

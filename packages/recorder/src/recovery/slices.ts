@@ -9,6 +9,16 @@ export interface Pace {
 /** Work that can be interrupted at each `yield`. */
 export type Steps<T> = Generator<void, T, void>;
 
+/** Gives what is to be awaited between pieces of work that are short by themselves: it pauses where a slice is used up. */
+export function breaksOf({ sliceMs, pause }: Pace): () => Promise<void> {
+  let until = performance.now() + sliceMs;
+  return async () => {
+    if (performance.now() < until) return;
+    await pause();
+    until = performance.now() + sliceMs;
+  };
+}
+
 /** Does the work to its end, pausing as the pace says. Rejects with what the work throws. */
 export async function inSlices<T>(work: Steps<T>, pace: Pace): Promise<T> {
   let until = performance.now() + pace.sliceMs;
