@@ -157,6 +157,8 @@ function processStartMs(pid: number): number | undefined {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The command name may hold spaces and parentheses; the fields are counted after its end.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    // A zombie has ended: it waits for its parent only.
+    if (fields[0] === 'Z' || fields[0] === 'X') return Number.POSITIVE_INFINITY;
     const bootS = Number(/^btime (\d+)$/m.exec(readFileSync('/proc/stat', 'latin1'))?.[1]);
     const startedMs = (bootS + Number(fields[19]) / 100) * 1000;
     return Number.isFinite(startedMs) ? startedMs : undefined;

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
@@ -9,7 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { snapshotKey } from '@orangebox/schema';
 import { openStore } from '../open-store.ts';
 import type { ListFilter, SnapshotStore, StoredEntry } from '../store.ts';
@@ -186,6 +188,23 @@ describe('a process that lives', () => {
     segments.call({ open: true });
     segments.save();
     expect(await all(createSegmentStore(path))).toMatchObject([{ status: 'stored' }]);
+  });
+
+  it.skipIf(process.platform !== 'linux')('does not count as living when it only waits for its parent', async () => {
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    try {
+      const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+      const pid = Number(said.toString());
+      const hasEnded = (): boolean => /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+      await vi.waitFor(() => expect(hasEnded()).toBe(true));
+      const path = directory();
+      const segments = new TestSegments(path, { pid, startMs: Date.now() });
+      segments.call({ open: true });
+      segments.save();
+      expect(await all(createSegmentStore(path))).toMatchObject([{ fidelity: { reason: 'process_died' } }]);
+    } finally {
+      parent.kill();
+    }
   });
 
   it('keeps what it is writing when a purge asks for it, and says so', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AuditPlan, PLAN_VARIABLE, type SeedCall } from '../../audit-probe/plan.ts';
 import { registerPath } from '../commands/path.ts';
+import { quotedPath } from '../commands/run.ts';
 import type { CommandContext } from '../context.ts';
 import { filesBelow, observedEvidence, receivedEvidence, recordingEvidence } from './evidence.ts';
 import { MarkFinder } from './find-marks.ts';
@@ -133,7 +134,7 @@ function plantedEnv(site: Site): NodeJS.ProcessEnv {
 
 function commandEnv(site: Site, live: boolean): NodeJS.ProcessEnv {
   const env = plantedEnv(site);
-  const probe = quoted(auditFile(site.plan.register, 'probe'));
+  const probe = quotedPath(auditFile(site.plan.register, 'probe'));
   // Before everything else, so that what the options name is seen too.
   env['NODE_OPTIONS'] = [`--require ${probe}`, site.context.env.nodeOptions ?? ''].join(' ').trim();
   if (!live) {
@@ -141,11 +142,6 @@ function commandEnv(site: Site, live: boolean): NodeJS.ProcessEnv {
     env['OPENAI_API_KEY'] = Object.values(site.seeds.environment)[0];
   }
   return env;
-}
-
-/** A path as Node.js reads it in its options. */
-function quoted(path: string): string {
-  return /[\s"\\]/.test(path) ? `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : path;
 }
 
 /** The caller's environment without settings of the recorder, which the seeds do not follow. */

@@ -58,10 +58,14 @@ export async function run(context: CommandContext, command: readonly string[]): 
 
 /** The existing options with the preload behind them. A path with blanks is quoted as node reads it. */
 export function nodeOptions(existing: string | undefined, path: string): string {
-  const word = /[\s"\\]/.test(path) ? `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : path;
-  const added = `--require ${word}`;
+  const added = `--require ${quotedPath(path)}`;
   if (existing === undefined) return added;
   return existing.includes(added) ? existing : `${existing} ${added}`;
+}
+
+/** A path as Node.js reads it in its options. */
+export function quotedPath(path: string): string {
+  return /[\s"\\]/.test(path) ? `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : path;
 }
 
 /** Hands signals on to a child; the result stops it. */
