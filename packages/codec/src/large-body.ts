@@ -77,7 +77,7 @@ export function bodyHead(sizeBytes: number, isText: boolean): string {
  */
 export function standForLargeBody(large: LargeBody): Body {
   const { sizeBytes } = large;
-  const all = (): Uint8Array => concatBytes(Array.from(large.pieces(), (piece) => piece.slice()));
+  const all = (): Uint8Array => concatBytes(Array.from(large.pieces(), (piece) => new Uint8Array(piece)));
   if (!large.isText) {
     return {
       form: 'base64',
@@ -116,7 +116,8 @@ class Utf8Check {
     }
     const to = Math.max(from, wholeCharacters(bytes));
     this.isValid &&= utf8Text(bytes.subarray(from, to)) !== undefined;
-    this.#begun = bytes.slice(to);
+    // A `slice` of Node's Buffer is no copy.
+    this.#begun = new Uint8Array(bytes.subarray(to));
   }
 
   end(): boolean {

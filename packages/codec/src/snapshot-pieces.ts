@@ -76,7 +76,7 @@ function* bodyPieces(large: LargeBody): Generator<Uint8Array> {
       // Base64 is written in threes.
       const all = rest.length === 0 ? bytes : concatBytes([rest, bytes]);
       const whole = all.length - (all.length % 3);
-      rest = all.slice(whole);
+      rest = new Uint8Array(all.subarray(whole));
       yield utf8(toBase64(all.subarray(0, whole)));
     }
   }

@@ -43,18 +43,18 @@ export function* readBackBits(locations: readonly RecordLocation[], fs: BitsFs):
 
 /** The records of a stretch of a file. @throws when the file ends before, or is damaged there */
 export function* recordsAt(fd: number, offset: number, sizeBytes: number, fs: BitsFs): Generator<SegmentRecord> {
-  let reused = Buffer.allocUnsafeSlow(0);
+  let reused = new Uint8Array(0);
   // A part of a file is shown to the decoder as a file of its own: a header, then the frames of the part.
   const read = (from: number, length: number): Uint8Array => {
     if (from < SEGMENT_HEADER_BYTES) return encodeSegmentHeader();
-    if (reused.length < length) reused = Buffer.allocUnsafeSlow(length);
+    if (reused.length < length) reused = new Uint8Array(length);
     let done = 0;
     while (done < length) {
       const count = fs.readSync(fd, reused, done, length - done, offset + from - SEGMENT_HEADER_BYTES + done);
-      if (count <= 0) throw new Error('segment ends early');
+      if (count <= 0) break;
       done += count;
     }
-    return reused.subarray(0, length);
+    return reused.subarray(0, done);
   };
   const decoder = decodeSegment({ sizeBytes: SEGMENT_HEADER_BYTES + sizeBytes, read }, { crc32 });
   for (const { record } of decoder) yield record;
@@ -125,7 +125,7 @@ class BodyReading {
     this.#chunkSizes.push(record.bytes.length);
     if (!this.#kept) return { ...record, bytes: EMPTY_BYTES };
     if (this.#measure.sizeBytes < LARGE_BODY_MIN_BYTES) {
-      const kept = { ...record, bytes: record.bytes.slice() };
+      const kept = { ...record, bytes: new Uint8Array(record.bytes) };
       this.#kept.push(kept);
       return kept;
     }

@@ -1,6 +1,5 @@
 /** Calls whose process died before it could end them: their ends are made from what their exchanges have on record. */
 import {
-  addToExchange,
   assembleExchanges,
   buildMeasuredCall,
   type CallFacts,
@@ -9,7 +8,6 @@ import {
   describeCall,
   type ExchangeRecords,
   isConversation,
-  newExchangeRecords,
   type Redactor,
 } from '@orangebox/codec';
 import {
@@ -22,14 +20,16 @@ import {
   snapshotKey,
 } from '@orangebox/schema';
 import { type Attempt, joins, waitForSuccessorMs, weaker } from '../attempts.ts';
+import { exchangesForViews } from '../bounded-views.ts';
 import { callError, callSummary } from '../call-summary.ts';
 import { decodeContent } from '../content-decoding.ts';
 import { joinedHeader } from '../joined-header.ts';
 import { callSpanFacts, type SpanContentOptions } from '../otel/span-content.ts';
 import { callSpanRecords } from '../otel/span-record.ts';
+import { readExchangesInBits } from '../record-bits.ts';
 import { redactJson } from '../redact-json.ts';
 import { sha256Hex } from '../sha256.ts';
-import { readRecords } from './record-reader.ts';
+import { readBitsLeft } from './record-reader.ts';
 import type { OpenExchange, SeriesScan } from './series-scan.ts';
 import type { Steps } from './slices.ts';
 
@@ -63,32 +63,28 @@ export function* endCrashedCalls(
   const places = new Map<string, object>();
   const groups: Group[] = [];
   for (const open of scan.crashed()) {
-    const light = lightOf(open, places);
-    yield;
+    const light = yield* lightOf(open, places);
     if (light) join(groups, light);
   }
   const sessions = new CrashedSessions(scan);
   for (const group of groups) {
-    const exchanges = group.attempts.flatMap(({ open }) => exchangeAt(open) ?? []);
-    yield;
+    const exchanges: ExchangeRecords[] = [];
+    for (const { open } of group.attempts) {
+      const exchange = yield* exchangeAt(open);
+      if (exchange) exchanges.push(exchange);
+    }
     if (exchanges.length === group.attempts.length) onEnd(endOf(exchanges, group.basis, sessions, options));
     yield;
   }
 }
 
 /** Reads an exchange back; undefined when its start is damaged or gone. */
-function exchangeAt({ id, locations }: OpenExchange): ExchangeRecords | undefined {
-  let exchange: ExchangeRecords | undefined;
-  for (const record of readRecords(locations).records) {
-    if (!('exchangeId' in record) || record.exchangeId !== id) continue;
-    if (record.type === 'exchangeStart') exchange ??= newExchangeRecords(record);
-    else if (exchange) addToExchange(exchange, record);
-  }
-  return exchange;
+function* exchangeAt({ id, locations }: OpenExchange): Steps<ExchangeRecords | undefined> {
+  return (yield* readExchangesInBits(locations, readBitsLeft)).find(({ start }) => start.exchangeId === id);
 }
 
-function lightOf(open: OpenExchange, places: Map<string, object>): Light | undefined {
-  const records = exchangeAt(open);
+function* lightOf(open: OpenExchange, places: Map<string, object>): Steps<Light | undefined> {
+  const records = yield* exchangeAt(open);
   if (!records) return undefined;
   const { start, end, responseHead, requestHead } = records;
   const startNano = BigInt(start.startUnixNano);
@@ -103,7 +99,8 @@ function lightOf(open: OpenExchange, places: Map<string, object>): Light | undef
     start: { method: start.method, context: { place: known } },
     records: { start, ...(requestHead ? { requestHead } : {}), ...(responseHead ? { responseHead } : {}) },
     wireEnd: end,
-    requestDigest: sha256Hex(Buffer.concat(records.requestChunks.map(({ bytes }) => bytes))),
+    requestDigest:
+      records.large?.request?.sha256 ?? sha256Hex(Buffer.concat(records.requestChunks.map(({ bytes }) => bytes))),
     endNano: startNano + BigInt(end?.offsetNano ?? responseHead?.offsetNano ?? 0),
     answeredNano: answered === undefined ? undefined : startNano + BigInt(answered),
   };
@@ -196,7 +193,8 @@ function viewsOf(
   last: ExchangeRecords,
   redactor: Redactor,
 ): Described | undefined {
-  return redactJson(describeCall(assembled, decodeContent), redactor, 'response.body').value;
+  return redactJson(describeCall({ exchanges: exchangesForViews(assembled) }, decodeContent), redactor, 'response.body')
+    .value;
 }
 
 /** Sessions of calls whose process died: the declared one, or the one whose conversation they continue. */

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { type DecodedFrame, decodeSegment, encodeSegmentHeader, type SegmentState } from '@orangebox/codec';
 import { SEGMENT_HEADER_BYTES, type SegmentRecord } from '@orangebox/schema';
+import { recordsAt } from '../record-bits.ts';
 import type { RecordLocation } from '../record-location.ts';
 import type { Steps } from './slices.ts';
 
@@ -76,6 +77,29 @@ export function readRecords(locations: readonly RecordLocation[]): { records: Se
     if (open) fs.closeSync(open.fd);
   }
   return { records, isWhole };
+}
+
+/** The records at these places bit by bit, see `record-bits.ts`. @throws when one of them is damaged or gone */
+export function* readBits(locations: readonly RecordLocation[]): Generator<SegmentRecord> {
+  for (const { path, offset, sizeBytes } of locations) {
+    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
+    try {
+      yield* recordsAt(fd, offset, sizeBytes, fs);
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+}
+
+/** As {@link readBits}; those that are damaged or gone are left out. */
+export function* readBitsLeft(locations: readonly RecordLocation[]): Generator<SegmentRecord> {
+  for (const location of locations) {
+    try {
+      yield* readBits([location]);
+    } catch {
+      // What stands behind the damage was given before it is told.
+    }
+  }
 }
 
 function readFully(fd: number, target: Buffer, position: number): Buffer {

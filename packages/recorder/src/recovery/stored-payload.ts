@@ -2,15 +2,18 @@
 import {
   addToExchange,
   buildCallSnapshot,
+  buildMeasuredCall,
   buildToolSnapshot,
   type ExchangeRecords,
   newExchangeRecords,
+  snapshotPieces,
 } from '@orangebox/codec';
 import type { CallEndRecord, ProcessInfo, Snapshot, ToolRecord } from '@orangebox/schema';
 import { sha256Hex } from '../sha256.ts';
-import type { ShipItem } from '../shipper.ts';
+import { readExchangesInBits } from '../record-bits.ts';
+import type { OpenSnapshot, ShipItem } from '../shipper.ts';
 import { spanHead } from '../span-head.ts';
-import { readRecords } from './record-reader.ts';
+import { readBits, readRecords } from './record-reader.ts';
 import type { PendingPayload } from './series-scan.ts';
 
 /** What stands in for a process whose `segmentStart` is not on record any more; readers use the same. */
@@ -38,6 +41,7 @@ export function shipItem(payload: PendingPayload, processes: readonly ProcessInf
     sizeBytes,
     serviceName: (payload.process ?? processes.at(-1) ?? UNKNOWN_PROCESS).serviceName,
     readSnapshotJson: () => snapshotJson(payload, processes),
+    ...(record.type === 'callEnd' ? { openSnapshot: () => openCall(payload, processes) } : {}),
   };
 }
 
@@ -46,14 +50,34 @@ function snapshotJson(payload: PendingPayload, processes: readonly ProcessInfo[]
   const record = endAt(payload);
   if (!record) throw new Error('the segment has no such call');
   const build = builderOf(record, payload);
-  const candidates = [...(payload.process ? [payload.process] : []), ...processes, UNKNOWN_PROCESS];
-  for (const process of candidates) {
+  for (const process of candidates(payload, processes)) {
     const snapshot = build(process);
     if (snapshot.digest !== record.digest) continue;
     const chain = record.type === 'callEnd' ? record.chain : undefined;
     return Buffer.from(JSON.stringify(chain ? { ...snapshot, chain } : snapshot));
   }
   throw new Error('the segment has other bytes than were recorded');
+}
+
+/** The same in pieces, see {@link ShipItem.openSnapshot}. @throws as above */
+function* openCall(payload: PendingPayload, processes: readonly ProcessInfo[]): OpenSnapshot {
+  const record = endAt(payload);
+  if (record?.type !== 'callEnd') throw new Error('the segment has no such call');
+  const found = new Map(
+    (yield* readExchangesInBits(payload.exchanges, readBits)).map((exchange) => [exchange.start.exchangeId, exchange]),
+  );
+  const exchanges = record.exchangeIds.flatMap((id) => found.get(id) ?? []);
+  for (const process of candidates(payload, processes)) {
+    const { snapshot, large } = buildMeasuredCall({ call: record, exchanges, process }, sha256Hex);
+    if (snapshot.digest !== record.digest) continue;
+    const { chain } = record;
+    return () => snapshotPieces(chain ? { ...snapshot, chain } : snapshot, large);
+  }
+  throw new Error('the segment has other bytes than were recorded');
+}
+
+function candidates(payload: PendingPayload, processes: readonly ProcessInfo[]): ProcessInfo[] {
+  return [...(payload.process ? [payload.process] : []), ...processes, UNKNOWN_PROCESS];
 }
 
 function builderOf(record: CallEndRecord | ToolRecord, payload: PendingPayload): (process: ProcessInfo) => Snapshot {
