@@ -21,12 +21,19 @@ export interface ExitWatch {
   stop(): void;
 }
 
-/** `onOnlyUs` is called when two looks in a row found nothing but sends. */
-export function createExitWatch(intervalMs: number, onOnlyUs: () => void): ExitWatch {
+/**
+ * `onOnlyUs` is called when two looks in a row found nothing but sends, or nothing at all while we compress: work on the thread pool
+ * holds the event loop and is not listed.
+ */
+export function createExitWatch(
+  intervalMs: number,
+  onOnlyUs: () => void,
+  isCompressing: () => boolean = () => false,
+): ExitWatch {
   let timer: NodeJS.Timeout | undefined;
   let seen = 0;
   const look = (): void => {
-    seen = isOnlySends() ? seen + 1 : 0;
+    seen = isOnlyUs(isCompressing()) ? seen + 1 : 0;
     if (seen < 2) return;
     seen = 0;
     onOnlyUs();
@@ -43,10 +50,11 @@ export function createExitWatch(intervalMs: number, onOnlyUs: () => void): ExitW
   };
 }
 
-function isOnlySends(): boolean {
+function isOnlyUs(isCompressing: boolean): boolean {
   const active = process.getActiveResourcesInfo();
   const others = active.filter((name) => !SEND_REQUESTS.has(name));
-  if (others.length === active.length || !others.every((name) => OUTPUT_HANDLES.has(name))) return false;
+  if ((others.length === active.length && !isCompressing) || !others.every((name) => OUTPUT_HANDLES.has(name)))
+    return false;
   return others.length === 0 || others.length <= openOutputs();
 }
 

@@ -4,6 +4,11 @@ import { nextTurn } from '../timers.ts';
 import { compressInPieces, compressSnapshot, type Payload } from './parts.ts';
 import type { WaitingItem } from './waiting-items.ts';
 
+/** The program has ended but for us. */
+export class Abandoned extends Error {
+  override readonly name = 'Abandoned';
+}
+
 /** What is held of a payload in pieces: one part, and what is read and compressed at a time. */
 const HELD_MAX_BYTES = 10 * 1024 * 1024;
 /** How long reading may hold the program at a time. */
@@ -20,10 +25,14 @@ export function heldBytes(item: ShipItem): number {
 }
 
 /** The payload of an item, read anew unless its JSON is at hand. Rejects when the segment does not hold it any more. */
-export async function payloadFor(waiting: WaitingItem, readNow?: () => Uint8Array): Promise<Payload> {
+export async function payloadFor(
+  waiting: WaitingItem,
+  readNow: (() => Uint8Array) | undefined,
+  signal: AbortSignal,
+): Promise<Payload> {
   const { item } = waiting;
   if (!isLarge(item) || !item.openSnapshot) return compressSnapshot(await (readNow ?? item.readSnapshotJson)());
-  const payload = await compressInPieces(await opened(item.openSnapshot()), waiting.facts);
+  const payload = await compressInPieces(await opened(item.openSnapshot()), waiting.facts, signal);
   const { sha256, partCount } = payload;
   if (partCount > 1) waiting.facts = { sha256, partCount };
   return payload;

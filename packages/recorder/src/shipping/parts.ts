@@ -55,9 +55,14 @@ function payloadOf(bytes: Uint8Array, hash: string): Payload {
 /**
  * Compresses a snapshot that is never held whole: only a gzip of one part is kept, a larger one is made again for its parts.
  * @param known from an earlier try, so that it need not be made once more to learn it
+ * @param signal ends it, here or while parts are made: what is under way rejects with its reason
  */
-export async function compressInPieces(pieces: () => Iterable<Uint8Array>, known?: PayloadFacts): Promise<Payload> {
-  const again = (): AsyncIterable<Uint8Array> => gzipPieces(pieces());
+export async function compressInPieces(
+  pieces: () => Iterable<Uint8Array>,
+  known?: PayloadFacts,
+  signal?: AbortSignal,
+): Promise<Payload> {
+  const again = (): AsyncIterable<Uint8Array> => gzipPieces(pieces(), signal);
   if (known && known.partCount > 1) return { ...known, gzip: EMPTY_BYTES, again };
   const running = runningSha256();
   let kept: Uint8Array[] = [];
@@ -74,12 +79,18 @@ export async function compressInPieces(pieces: () => Iterable<Uint8Array>, known
 }
 
 /** Equal JSON in pieces of any size gives equal bytes: zlib gets blocks of one size. It works beside the program. */
-async function* gzipPieces(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+async function* gzipPieces(
+  pieces: Iterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const gzipStream = createGzip({ level: LEVEL, chunkSize: BLOCK_BYTES });
   const source = Readable.from(blocksOf(pieces), { objectMode: false, highWaterMark: BLOCK_BYTES });
   source.once('error', (error) => gzipStream.destroy(error));
   try {
-    yield* source.pipe(gzipStream);
+    for await (const bytes of source.pipe(gzipStream)) {
+      signal?.throwIfAborted();
+      yield bytes as Uint8Array;
+    }
   } finally {
     source.destroy();
   }

@@ -11,7 +11,7 @@ import { wasRemovedByBound } from '../retention/moved-records.ts';
 import { createExitWatch } from './exit-watch.ts';
 import { createPacing, type Pacing } from './pacing.ts';
 import { createGatheredItems, type GatheredItems, type LoadedItem, mayShare } from './gathered-items.ts';
-import { heldBytes, isLarge, payloadFor } from './large-items.ts';
+import { Abandoned, heldBytes, isLarge, payloadFor } from './large-items.ts';
 import { onlyPartOf, partsOf, type Payload } from './parts.ts';
 import { createTransport, type SendOutcome, type Transport } from './transport.ts';
 import { createWaitingItems, FAILURES_BEFORE_YIELDING, newItem, type WaitingItem } from './waiting-items.ts';
@@ -95,7 +95,11 @@ class PayloadShipper implements Shipper {
   readonly #pacing: Pacing;
   readonly #waiting = createWaitingItems();
   readonly #gathered: GatheredItems;
-  readonly #watch = createExitWatch(250, () => this.#abandon());
+  readonly #watch = createExitWatch(
+    250,
+    () => this.#abandon(),
+    () => this.#isLargeInFlight,
+  );
   /** When each key that is neither shipped nor given up was offered, oldest first. */
   readonly #unsent = new Map<string, number>();
   readonly #flushes = new Set<() => void>();
@@ -106,6 +110,7 @@ class PayloadShipper implements Shipper {
   #bytesInFlight = 0;
   /** A snapshot is sent in pieces: one at a time. */
   #isLargeInFlight = false;
+  #compressing = new AbortController();
   #offered = 0;
   #shipped = 0;
   #failed = 0;
@@ -255,7 +260,7 @@ class PayloadShipper implements Shipper {
       // One per turn, so that the program gets its own between them.
       if (ready.length > 0 && !payload) await new Promise<void>((resolve) => void nextTurn(resolve));
       try {
-        ready.push({ waiting, payload: payload ?? (await payloadFor(waiting, readNow)) });
+        ready.push({ waiting, payload: payload ?? (await payloadFor(waiting, readNow, this.#compressing.signal)) });
       } catch (error) {
         this.#lost(waiting, error);
       }
@@ -278,7 +283,13 @@ class PayloadShipper implements Shipper {
   }
 
   /** The segment is gone or can't be read: nothing that another try would change. */
-  #lost({ item }: WaitingItem, error: unknown): void {
+  #lost(waiting: WaitingItem, error: unknown): void {
+    const { item } = waiting;
+    if (error instanceof Abandoned) {
+      this.#waiting.putBack(waiting);
+      this.#endpointFailed({ kind: 'abandoned' });
+      return;
+    }
     this.#unsent.delete(item.key);
     this.#host.gaveUp?.(item.key, 'lost');
     const reason = error instanceof Error ? error.message : 'unknown';
@@ -420,7 +431,10 @@ class PayloadShipper implements Shipper {
 
   /** The program is done but for us: let it end. A flush, which has its own end, goes on. */
   #abandon(): void {
-    if (this.#flushes.size === 0) this.#transport.abandon();
+    if (this.#flushes.size > 0) return;
+    this.#transport.abandon();
+    this.#compressing.abort(new Abandoned());
+    this.#compressing = new AbortController();
   }
 
   #isIdle(): boolean {

@@ -2,8 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { PAYLOAD_PART_MAX_BYTES } from '@orangebox/schema';
-import { expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type OtlpReceiver, startOtlpReceiver } from '../../../../test/helpers/otlp-receiver.mjs';
+import type { ShipItem } from '../shipper.ts';
 import { compressInPieces, compressSnapshot, partsOf, type Payload } from './parts.ts';
+import { createShipper } from './payload-shipper.ts';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -81,10 +84,74 @@ test('nothing is read ahead of what is sent, and a reader that is left is told',
   expect(isClosed).toBe(true);
 });
 
+test('it ends when it is given up', async () => {
+  const giveUp = new AbortController();
+  const pieces = function* (): Generator<Uint8Array> {
+    for (;;) {
+      yield randomBytes(65_536);
+      if (!giveUp.signal.aborted) giveUp.abort(new Error('given up'));
+    }
+  };
+  await expect(compressInPieces(pieces, undefined, giveUp.signal)).rejects.toThrow('given up');
+});
+
 test('what reading throws comes through, also in the middle', async () => {
   const pieces = function* (): Generator<Uint8Array> {
     yield randomBytes(200_000);
     throw new Error('segment is damaged');
   };
   await expect(compressInPieces(pieces)).rejects.toThrow('segment is damaged');
+});
+
+describe('large items', () => {
+  const receivers: OtlpReceiver[] = [];
+  afterEach(async () => {
+    await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+  });
+
+  let made = 0;
+  let open = 0;
+  /** Notes how many are read at the same time. */
+  function itemOf(json: Buffer, atOnce: number[]): ShipItem {
+    const [digest, traceId, spanId] = [sha256(json), 'a'.repeat(32), (++made).toString(16).padStart(16, '0')];
+    return {
+      key: `v1/20260102/${traceId}/${spanId}/${digest.slice(0, 16)}`,
+      digest,
+      traceId,
+      spanId,
+      spanJson: { name: 'chat', kind: 3, startTimeUnixNano: '1', endTimeUnixNano: '2' },
+      sizeBytes: json.length,
+      readSnapshotJson: () => Promise.reject(new Error('not as a whole')),
+      *openSnapshot() {
+        yield;
+        return function* () {
+          atOnce.push(++open);
+          try {
+            yield* cut(json, 65_536)();
+          } finally {
+            open--;
+          }
+        };
+      },
+    };
+  }
+
+  test('are sent one at a time, and tried again after a failure', async () => {
+    const receiver = await startOtlpReceiver(({ number }) => ({ status: number % 2 === 1 ? 503 : 200 }));
+    receivers.push(receiver);
+    const lost: string[] = [];
+    const shipper = createShipper(
+      { endpoint: receiver.url, endpointHeaders: {}, serviceName: 'shop' },
+      { acknowledged: () => undefined, quarantined: () => undefined, report: (code) => void lost.push(code) },
+      { firstPauseMs: 1, longestPauseMs: 2 },
+    );
+    const atOnce: number[] = [];
+    const jsons = Array.from({ length: 4 }, (_, i) => Buffer.from(`"${`${i}`.repeat(2_000_000)}"`));
+    for (const json of jsons) shipper.offer(itemOf(json, atOnce));
+    await vi.waitFor(() => expect(shipper.stats().pending).toBe(0), { timeout: 15_000, interval: 10 });
+    expect(shipper.stats()).toMatchObject({ shipped: 4, failed: 0, pending: 0, inFlightBytes: 0 });
+    expect(new Set(atOnce)).toEqual(new Set([1]));
+    expect(receiver.payloads().map(({ json }) => json?.length)).toEqual(jsons.map(({ length }) => length));
+    expect(lost).toEqual([]);
+  });
 });
