@@ -26,7 +26,8 @@ export function waitForSuccessorMs(exchange: Attempt, nowMs: number): number {
   if (redirectTarget(exchange) !== undefined) return REDIRECT_WINDOW_MS;
   if (isRetryable(exchange)) {
     const after = retryAfterMs(head?.headers, nowMs) ?? 0;
-    return Math.min(Math.max(after, RETRY_WINDOW_MS), MAX_WINDOW_MS);
+    // Servers name fractions too.
+    return Math.ceil(Math.min(Math.max(after, RETRY_WINDOW_MS), MAX_WINDOW_MS));
   }
   return exchange.wireEnd?.ending === 'caller_abort' && retryCount(exchange) !== undefined ? ABORT_WINDOW_MS : 0;
 }

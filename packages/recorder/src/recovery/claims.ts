@@ -10,7 +10,7 @@ import { threadId } from 'node:worker_threads';
 import { segmentHost } from '@orangebox/schema';
 import { nowMs } from '../timers.ts';
 import type { Steps } from './slices.ts';
-import { isNear, isSameProcess, ownPidNamespace, processStartMs, SILENT_MS } from './liveness.ts';
+import { isNear, isSameProcess, ownPidNamespace, processStartMs, SILENT_MS, silentSinceMs } from './liveness.ts';
 
 /** Directory of claims under `ORANGEBOX_DIR`. */
 export const CLAIMS_DIRECTORY = 'claims';
@@ -21,7 +21,7 @@ const NEAR_SILENT_MS = 600_000;
 /** What belongs to no series is removed when it is that old. */
 const ORPHAN_MS = 3600_000;
 const MAX_CLAIM_BYTES = 64 * 1024;
-const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW } = fs.constants;
+const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
 /** What a holder does. `program`: a recorder that ships its own calls; `start`: one that recovers what others left. */
 const KINDS = ['program', 'recover', 'ship', 'start', 'sweep'] as const;
@@ -175,7 +175,7 @@ export function readClaim(path: string): FoundClaim | undefined {
   const found = { content: undefined, modifiedMs: stat.mtimeMs, isFile: stat.isFile() };
   if (!stat.isFile() || stat.size > MAX_CLAIM_BYTES) return found;
   try {
-    const fd = fs.openSync(path, O_RDONLY | O_NOFOLLOW);
+    const fd = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       const bytes = Buffer.alloc(MAX_CLAIM_BYTES);
       const size = fs.readSync(fd, bytes, 0, bytes.length, 0);
@@ -191,7 +191,7 @@ export function readClaim(path: string): FoundClaim | undefined {
 /** Whether its holder is gone. */
 export function isStale({ content, modifiedMs, isFile }: FoundClaim): boolean {
   if (!isFile) return true;
-  const silentMs = nowMs() - modifiedMs;
+  const silentMs = silentSinceMs(modifiedMs);
   if (!content || !isNear(content.host, content.pidNamespace)) return silentMs > SILENT_MS;
   return !isSameProcess(content.pid, content.startedMs) || silentMs > NEAR_SILENT_MS;
 }
@@ -310,9 +310,13 @@ function parseCursor(value: unknown): Cursor | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { n, offset, quarantined } = value as Record<string, unknown>;
   if (!Number.isSafeInteger(n) || !Number.isSafeInteger(offset) || !Array.isArray(quarantined)) return undefined;
-  const entries = quarantined.filter(
-    (entry): entry is Cursor['quarantined'][number] =>
-      typeof entry?.key === 'string' && typeof entry.reason === 'string' && /^\d{1,19}$/.test(String(entry.atUnixNano)),
-  );
-  return { n: n as number, offset: offset as number, quarantined: entries };
+  return { n: n as number, offset: offset as number, quarantined: quarantined.flatMap(parseQuarantined) };
+}
+
+/** They become records: nothing but what such a record has is taken over. */
+function parseQuarantined(value: unknown): Cursor['quarantined'] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { key, reason, atUnixNano } = value as Record<string, unknown>;
+  if (typeof key !== 'string' || typeof reason !== 'string' || typeof atUnixNano !== 'string') return [];
+  return /^\d{1,19}$/.test(atUnixNano) ? [{ key, reason, atUnixNano }] : [];
 }

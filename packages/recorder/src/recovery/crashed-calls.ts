@@ -43,6 +43,8 @@ export interface CrashedCallOptions {
 /** An exchange without its bodies, as the rules for attempts want it. */
 interface Light extends Attempt {
   open: OpenExchange;
+  /** What the program said of the place it was called at. */
+  place: string;
   requestDigest: string;
   endNano: bigint;
   /** When its head came, or it ended; undefined while its client could not know that it failed. */
@@ -52,6 +54,8 @@ interface Light extends Attempt {
 interface Group {
   attempts: Light[];
   basis?: AttemptsBasis;
+  /** Of its first attempt, among all. */
+  order: number;
 }
 
 /** Gives the `callEnd` of each call that the scan found open, oldest first. */
@@ -62,9 +66,10 @@ export function* endCrashedCalls(
 ): Steps<void> {
   const places = new Map<string, object>();
   const groups: Group[] = [];
+  const continuable = new Continuable();
   for (const open of scan.crashed()) {
     const light = yield* lightOf(open, places);
-    if (light) join(groups, light);
+    if (light) join(groups, continuable, light);
   }
   const sessions = new CrashedSessions(scan);
   for (const group of groups) {
@@ -96,6 +101,7 @@ function* lightOf(open: OpenExchange, places: Map<string, object>): Steps<Light 
   const answered = end?.offsetNano ?? responseHead?.offsetNano;
   return {
     open,
+    place,
     start: { method: start.method, context: { place: known } },
     records: { start, ...(requestHead ? { requestHead } : {}), ...(responseHead ? { responseHead } : {}) },
     wireEnd: end,
@@ -106,9 +112,44 @@ function* lightOf(open: OpenExchange, places: Map<string, object>): Steps<Light 
   };
 }
 
+const placeFit = ({ place }: Light): string => place;
+const bodyFit = ({ place, requestDigest }: Light): string => `${requestDigest} ${place}`;
+
+/** Of so many calls alike nobody can tell which one an attempt continues. */
+const MAX_ALIKE = 100;
+
+/** Calls that another attempt may follow, by what it must have: the body of the first or last one, or the place of a redirect. */
+class Continuable {
+  readonly #byFit = new Map<string, Set<Group>>();
+
+  /** Those that `next` might continue, oldest first. */
+  fitting(next: Light): Group[] {
+    const found = new Set([placeFit(next), bodyFit(next)].flatMap((fit) => [...(this.#byFit.get(fit) ?? [])]));
+    return [...found].sort((a, b) => a.order - b.order);
+  }
+
+  /** Takes a call in again after each attempt. */
+  add(group: Group): void {
+    const [first, last] = [group.attempts[0], group.attempts.at(-1)];
+    if (!first || !last) return;
+    for (const attempt of group.attempts.slice(-2))
+      for (const fit of [placeFit(attempt), bodyFit(attempt), bodyFit(first)]) this.#byFit.get(fit)?.delete(group);
+    if (last.answeredNano === undefined || waitForSuccessorMs(last, 0) === 0) return;
+    const status = last.records.responseHead?.status ?? 0;
+    // After a redirect the method may change, and with it the body.
+    const fits = status >= 300 && status < 400 ? [placeFit(last)] : [bodyFit(first), bodyFit(last)];
+    for (const fit of new Set(fits)) {
+      const alike = this.#byFit.get(fit) ?? new Set();
+      this.#byFit.set(fit, alike.add(group));
+      const [oldest] = alike;
+      if (alike.size > MAX_ALIKE && oldest) alike.delete(oldest);
+    }
+  }
+}
+
 /** As one more attempt of the call that it continues, else as a call of its own. */
-function join(groups: Group[], next: Light): void {
-  for (const group of groups) {
+function join(groups: Group[], continuable: Continuable, next: Light): void {
+  for (const group of continuable.fitting(next)) {
     const [first, last] = [group.attempts[0], group.attempts.at(-1)];
     if (!first || !last) continue;
     const nextNano = BigInt(next.records.start.startUnixNano);
@@ -120,9 +161,12 @@ function join(groups: Group[], next: Light): void {
     if (!basis) continue;
     group.attempts.push(next);
     group.basis = weaker(group.basis, basis);
+    continuable.add(group);
     return;
   }
-  groups.push({ attempts: [next] });
+  const group = { attempts: [next], order: groups.length };
+  groups.push(group);
+  continuable.add(group);
 }
 
 function endOf(

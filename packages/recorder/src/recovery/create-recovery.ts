@@ -45,6 +45,7 @@ export function createRecovery(settings: RecoverySettings): RecoveryHost {
     spanContent: { captureContent: config.captureContent, names: semconvNames(config.otel.semconvOptIn) },
     redactor: () => secrets.redactor(),
     retryQuarantined,
+    onFault: (series, error) => told('recovery_fault', `${series} can't be recovered: ${messageOf(error)}`),
     ...(payloads ? { payloads } : {}),
     ...(config.otel.exporter === 'otlp' ? { spans: spanSender(config, told) } : {}),
     ...(signal ? { signal } : {}),

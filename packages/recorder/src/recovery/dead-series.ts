@@ -27,6 +27,8 @@ export class DeadSeries {
   readonly #host: RecoveryHost & { payloads: PayloadSender };
   readonly #events: DeadSeriesEvents;
   readonly #underWay = new Map<string, Promise<void>>();
+  /** Series that brought us down: another try would do the same. */
+  readonly #faulty = new Set<string>();
   #spansNotBeforeMs = 0;
   /** The payloads of some series wait for the next look, as there are many. */
   hasPostponed = false;
@@ -42,7 +44,7 @@ export class DeadSeries {
    */
   look(series: Series, sameThread: SameThread, held?: Claim): Promise<void> {
     const { name } = series;
-    if (this.#underWay.has(name)) return Promise.resolve();
+    if (this.#underWay.has(name) || this.#faulty.has(name)) return Promise.resolve();
     return new Promise((resolve, reject) => {
       let isCompleted = false;
       const onCompleted = (): void => {
@@ -76,6 +78,10 @@ export class DeadSeries {
     if (!hasPlace) this.hasPostponed = true;
     return {
       ...rest,
+      onFault: (series, error) => {
+        this.#faulty.add(series);
+        this.#events.onFault(error);
+      },
       ...(hasPlace ? { payloads } : {}),
       ...(spans && nowMs() >= this.#spansNotBeforeMs ? { spans: this.#noted(spans) } : {}),
     };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { CLAIMS_DIRECTORY } from './claims.ts';
 import type { Series } from './series-files.ts';
 
-const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY, O_NOFOLLOW } = fs.constants;
+const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 const MAX_MARK_BYTES = 4096;
 
 /** What was left. */
@@ -29,7 +29,8 @@ export function readDone(dir: string, { name, files }: Series): Left | undefined
   const last = files.at(-1);
   if (!last) return undefined;
   try {
-    const fd = fs.openSync(donePath(dir, name), O_RDONLY | O_NOFOLLOW);
+    // No link, and no pipe that would be waited for.
+    const fd = fs.openSync(donePath(dir, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       if (!fs.fstatSync(fd).isFile()) return undefined;
       const bytes = Buffer.alloc(MAX_MARK_BYTES);

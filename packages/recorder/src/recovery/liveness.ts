@@ -2,9 +2,12 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { segmentHost } from '@orangebox/schema';
+import { nowMs } from '../timers.ts';
 
 /** A process of another host or namespace that shows no activity for this long is taken as ended. */
 export const SILENT_MS = 120_000;
+/** Clocks of hosts differ by less. What is further in the future was written under a clock that was wrong. */
+const FUTURE_MS = 3600_000;
 /** Start times are made from clock ticks and a boot time of whole seconds. */
 const START_TOLERANCE_MS = 2000;
 
@@ -15,6 +18,12 @@ export function ownPidNamespace(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** How long nobody has touched a file, as far as its time can be believed. */
+export function silentSinceMs(modifiedMs: number): number {
+  const silentMs = nowMs() - modifiedMs;
+  return silentMs < -FUTURE_MS ? Number.POSITIVE_INFINITY : silentMs;
 }
 
 /** Whether a process number of that host and namespace means something here. */

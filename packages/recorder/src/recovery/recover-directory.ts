@@ -3,14 +3,13 @@ import * as fs from 'node:fs';
 import { OrangeboxError } from '@orangebox/schema';
 import { type Claim, prepareClaims, programClaimPath, readClaim, sweepClaims } from './claims.ts';
 import { readDone } from './done-marks.ts';
-import { hasWriter, isNear, SILENT_MS } from './liveness.ts';
+import { hasWriter, isNear, SILENT_MS, silentSinceMs } from './liveness.ts';
 import { noCounts, type RecoveryCounts, type RecoveryHost, recoverSeries } from './recover-series.ts';
 import { scanFrames } from './record-reader.ts';
 import { SameThread } from './same-thread.ts';
 import { findSeries, type Series } from './series-files.ts';
 import { breaksOf, inSlices } from './slices.ts';
 import { messageOf } from '../report.ts';
-import { nowMs } from '../timers.ts';
 
 /** What a pass did. */
 export interface RecoveryReport extends RecoveryCounts {
@@ -29,7 +28,9 @@ export async function recoverDirectory(
   onSeries: (counts: RecoveryCounts) => void = () => {},
 ): Promise<RecoveryReport> {
   const report: RecoveryReport = { series: 0, busy: 0, ...noCounts() };
-  const pass = { ...host, sameThread: new SameThread() };
+  const faults: unknown[] = [];
+  const onFault = host.onFault?.bind(host) ?? ((_series: string, error: unknown): void => void faults.push(error));
+  const pass = { ...host, onFault, sameThread: new SameThread() };
   const rest = breaksOf(host.pace);
   for (const series of await findAll(host)) {
     await rest();
@@ -44,12 +45,14 @@ export async function recoverDirectory(
     if (isLive(series, host.dir)) continue;
     const counts = await recoverIfNeeded(series, pass);
     if (counts === 'busy') report.busy++;
+    else if (counts === 'faulty') continue;
     else if (counts !== 'nothing') {
       report.series++;
       for (const name of Object.keys(counts) as (keyof RecoveryCounts)[]) report[name] += counts[name];
       onSeries(counts);
     }
   }
+  if (faults.length > 0) throw faults[0];
   return report;
 }
 
@@ -61,14 +64,14 @@ export async function findAll(host: RecoveryHost): Promise<Series[]> {
 }
 
 /**
- * Recovers a series of a process that has ended. `nothing`: its mark says so.
+ * Recovers a series of a process that has ended. `nothing`: its mark says so; `faulty`: what it holds brought us down.
  * @throws OrangeboxError `OBX_RECOVER_NOT_WRITABLE`
  */
 export async function recoverIfNeeded(
   series: Series,
   host: RecoveryHost,
   held?: Claim,
-): Promise<RecoveryCounts | 'busy' | 'nothing'> {
+): Promise<RecoveryCounts | 'busy' | 'nothing' | 'faulty'> {
   const left = held ? undefined : readDone(host.dir, series);
   if (left && isNothingToDo(left, host)) return 'nothing';
   try {
@@ -79,8 +82,15 @@ export async function recoverIfNeeded(
   } catch (error) {
     // Another recovery took the next number of the series.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'busy';
-    throw asCodedError(error, host.dir);
+    if (!host.onFault || !isFaultOfOurs(error)) throw asCodedError(error, host.dir);
+    host.onFault(series.name, error);
+    return 'faulty';
   }
+}
+
+/** What no file system throws. */
+function isFaultOfOurs(error: unknown): boolean {
+  return error instanceof RangeError || error instanceof TypeError || error instanceof SyntaxError;
 }
 
 /** A fault of the file system as an error of ours. */
@@ -116,7 +126,7 @@ export function isLive(series: Series, dir: string): boolean {
     ...series.files.map(({ modifiedMs }) => modifiedMs),
     readClaim(programClaimPath(dir, series.name))?.modifiedMs ?? 0,
   ];
-  return nowMs() - Math.max(...seen) < SILENT_MS;
+  return seen.some((modifiedMs) => silentSinceMs(modifiedMs) < SILENT_MS);
 }
 
 /** The namespace that the newest file names, or the first where that one is torn. */

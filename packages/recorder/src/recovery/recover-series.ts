@@ -12,7 +12,7 @@ import { readRecords } from './record-reader.ts';
 import { nowNano, RecoveredFile } from './recovered-file.ts';
 import { lookAgain, type Series } from './series-files.ts';
 import { SeriesScan } from './series-scan.ts';
-import { inSlices, type Pace } from './slices.ts';
+import { inSlices, type Pace, type Steps } from './slices.ts';
 import { shipItem, UNKNOWN_PROCESS } from './stored-payload.ts';
 import type { SameThread } from './same-thread.ts';
 import { finishedSpans } from './stored-spans.ts';
@@ -39,6 +39,8 @@ export interface RecoveryHost {
   signal?: AbortSignal;
   /** Calls are completed and spans were offered; payloads come next. */
   onCompleted?(): void;
+  /** A fault of ours in one series, which stays as it is; the others go on. Without it the pass rejects when it is over. */
+  onFault?(series: string, error: unknown): void;
   /** What was seen of other series in the same pass. */
   sameThread?: SameThread;
 }
@@ -109,11 +111,12 @@ class SeriesRecovery {
 
   async run(): Promise<RecoveryCounts> {
     const { pace } = this.#host;
-    await inSlices(this.#scan.read(this.#series), pace);
+    await inSlices(this.#untilStopped(this.#scan.read(this.#series)), pace);
+    if (this.#isStopped) return this.#counts;
     this.#counts.already = this.#scan.shipped;
     this.#takeOverCursor();
     this.#forgetMoved();
-    await inSlices(this.#completeCalls(), pace);
+    await inSlices(this.#untilStopped(this.#completeCalls()), pace);
     await this.#sendSpans();
     this.#host.onCompleted?.();
     await this.#sendPayloads();
@@ -133,6 +136,11 @@ class SeriesRecovery {
 
   get #isStopped(): boolean {
     return this.#isLost || this.#host.signal?.aborted === true;
+  }
+
+  /** What was done by then is whole; the same work goes on from there another time. */
+  *#untilStopped(work: Steps<void>): Steps<void> {
+    while (!this.#isStopped && work.next().done !== true) yield;
   }
 
   get #process(): ProcessInfo {
@@ -186,7 +194,7 @@ class SeriesRecovery {
     sameThread?.saw(this.#series, this.#scan.endedSpanIds);
   }
 
-  *#completeCalls(): Generator<void, void, void> {
+  *#completeCalls(): Steps<void> {
     const { spanContent, redactor } = this.#host;
     const options = { process: this.#process, spanContent, redactor };
     yield* endCrashedCalls(this.#scan, options, (record) => {

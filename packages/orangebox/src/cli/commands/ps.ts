@@ -1,5 +1,5 @@
 /** `orangebox ps`: the processes that are being recorded, and their open calls. */
-import { readFileSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LEVEL_FILE, parseLevel } from '@orangebox/schema';
 import { createSegmentStore, type LiveThread, type OpenCall } from '@orangebox/store';
@@ -48,7 +48,9 @@ export async function ps(context: CommandContext, options: PsOptions): Promise<n
 function levelOf(dir: string): string | undefined {
   try {
     const path = join(dir, LEVEL_FILE);
-    return statSync(path).size > 64 ? undefined : parseLevel(readFileSync(path, 'utf8').trim());
+    const stat = lstatSync(path);
+    // As programs take it: nothing but a small file, and no pipe that would be waited for.
+    return stat.isFile() && stat.size <= 64 ? parseLevel(readFileSync(path, 'utf8').trim()) : undefined;
   } catch {
     return undefined;
   }

@@ -65,7 +65,7 @@ export async function recover(
     tell(context, report, ways, [...troubles.values()], isCut);
     if (removed.unsent + removed.sent > 0) terminal.note(`  ${sweptLine(removed)}`);
   }
-  return exitCode(report, ways, isCut);
+  return Math.max(exitCode(report, ways, isCut), troubles.has('recovery_fault') ? EXIT.finding : EXIT.ok);
 }
 
 /** The directory that is meant. @throws OrangeboxError `OBX_DIR_*` */
