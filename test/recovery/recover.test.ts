@@ -154,7 +154,7 @@ it('completes the segments where no endpoint is set, and says so; a later one sh
   expect(result.code).toBe(0);
   expect(result.stdout).toContain('1 call of processes that died completed');
   expect(result.stderr).toContain('2 payloads stay on this machine: no endpoint is set');
-  expect(result.stderr).toContain('1 span not exported');
+  expect(result.stderr).toContain('1 span not exported: no collector is set');
   expect((await entriesOf(dir)).map(({ key }) => key !== undefined)).toEqual([true, true]);
   const otlp = await receiver();
   expect(JSON.parse((await recover(dir, to(otlp))).stdout)).toMatchObject({ calls: 0, sent: 2, spansSent: 1 });

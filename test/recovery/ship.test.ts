@@ -1,8 +1,8 @@
 /** `orangebox ship` beside programs that ship nothing themselves. */
 import { readdirSync, readFileSync, rmSync, watch } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type RunningCli, startCli } from '../cli/spawn.ts';
+import { cli, type RunningCli, startCli } from '../cli/spawn.ts';
 import { type Behaviour, type OtlpReceiver, startOtlpReceiver } from '../helpers/otlp-receiver.mjs';
 import { type ModelServer, type RunningProgram, startModelServer, startProgram, temporaryBox } from './harness.ts';
 
@@ -192,4 +192,26 @@ it('ships what earlier processes left when the next one starts, after its own ca
   expect(keysOf(otlp)).toHaveLength(4);
   const services = otlp.requests.flatMap((request) => request.spans).map(({ resource }) => resource['service.name']);
   expect(services.sort()).toEqual(['next', 'old', 'old', 'old']);
+});
+
+it('waits for a directory that is not there yet, and ends there when it is told to', async () => {
+  const dir = box();
+  const never = join(dirname(dir), 'never');
+  const cwd = dirname(dir);
+  const otlp = await receiver();
+  const early = startCli(['ship', dir], { cwd, env: { ORANGEBOX_ENDPOINT: otlp.url } });
+  clean.push(() => void early.child.kill('SIGKILL'));
+  await early.said('waiting for a program');
+  const running = program(dir, { TEST_CALLS: '2' });
+  await running.said('streaming');
+  await otlp.until(() => keysOf(otlp).length === 2);
+  early.child.kill('SIGTERM');
+  expect((await early.ended).stdout).toContain(`shipping the recordings in ${dir}`);
+
+  const idle = startCli(['ship', never], { cwd, env: { ORANGEBOX_ENDPOINT: otlp.url } });
+  clean.push(() => void idle.child.kill('SIGKILL'));
+  await idle.said('waiting for a program');
+  idle.child.kill('SIGTERM');
+  expect(await idle.ended).toMatchObject({ code: 0, stderr: '' });
+  expect(cli(['ship', never, '--once', '--endpoint', otlp.url], { cwd }).code).toBe(3);
 });

@@ -115,9 +115,8 @@ function tell(
   if (report.series === 0 && report.busy === 0 && report.left === 0 && report.spansLeft === 0) {
     terminal.line('nothing to recover');
   } else {
-    terminal.line(
-      `${plural(report.series, 'series', 'series')} looked at, ${plural(report.calls, 'call')} of processes that died completed`,
-    );
+    const died = report.calls > 0 ? `, ${plural(report.calls, 'call')} of processes that died completed` : '';
+    terminal.line(`${plural(report.series, 'series', 'series')} looked at${died}`);
     if (ways.endpoint || report.sent + report.already > 0) terminal.line(payloadLine(report, c));
     if (ways.spans || report.spansSent > 0)
       terminal.line(
@@ -132,16 +131,19 @@ function tell(
     terminal.note(`  ${plural(report.busy, 'series', 'series')} left to somebody else who is at them now`);
   if (!ways.endpoint && report.left > 0)
     terminal.note(
-      `  ${plural(report.left, 'payload')} stay on this machine: no endpoint is set, name it with ORANGEBOX_ENDPOINT or --endpoint`,
+      `  ${plural(report.left, 'payload')} ${report.left === 1 ? 'stays' : 'stay'} on this machine: no endpoint is set, name it with ORANGEBOX_ENDPOINT or --endpoint`,
     );
   if (!ways.spans && report.spansLeft > 0)
-    terminal.note(`  ${plural(report.spansLeft, 'span')} not exported: OTEL_EXPORTER_OTLP_ENDPOINT names no place`);
+    terminal.note(
+      `  ${plural(report.spansLeft, 'span')} not exported: no collector is set, name it with OTEL_EXPORTER_OTLP_ENDPOINT`,
+    );
   for (const message of troubles) terminal.note(`  ${c.yellow(escapeLine(message))}`);
   if (isCut) terminal.note('  the time was over; the same command goes on from here (--timeout)');
 }
 
 function payloadLine(report: RecoveryReport, c: CommandContext['terminal']['colors']): string {
-  const parts = [`${plural(report.sent, 'payload')} sent`, `${report.already} there already`];
+  const parts = [`${plural(report.sent, 'payload')} sent`];
+  if (report.already > 0) parts.push(`${report.already} there already`);
   if (report.refused > 0) parts.push(c.red(`${report.refused} refused`));
   if (report.lost > 0) parts.push(c.red(`${report.lost} can't be read back`));
   if (report.left > 0) parts.push(c.yellow(`${report.left} left`));

@@ -1,7 +1,11 @@
 /** `orangebox ship [DIR]`: beside a service on a shared volume, until it is told to stop. */
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FollowCounts, RecoveryCounts, SweptCounts } from '@orangebox/recorder/recovery';
+import { SEGMENTS_DIRECTORY } from '@orangebox/schema';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
+import { isDirectory } from '../locate.ts';
 import { usage } from '../parse-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { escapeLine, safeJson } from '../text/escape.ts';
@@ -21,7 +25,6 @@ export async function ship(
   directory: string | undefined,
   options: ShipOptions,
 ): Promise<number> {
-  const dir = recordingsIn(context, directory);
   const config = shippingConfig(context, options.endpoint);
   if (config.endpoint === undefined)
     throw usage('no endpoint is set, so there is nowhere to ship to', 'name it with ORANGEBOX_ENDPOINT or --endpoint');
@@ -32,6 +35,8 @@ export async function ship(
   void stopSignal().then(() => stop.abort());
   const isOnce = options.once === true;
   const log = new StateLog(context, options.json === true);
+  const dir = isOnce ? recordingsIn(context, directory) : await recordingsToCome(context, directory, log, stop.signal);
+  if (dir === undefined) return EXIT.ok;
   const host = createRecovery({
     dir,
     config,
@@ -58,6 +63,31 @@ export async function ship(
   }
   log.say('stopped', `${plural(log.sent, 'payload')} sent`);
   return isOnce && log.isTroubled ? EXIT.network : EXIT.ok;
+}
+
+const LOOK_MS = 1000;
+
+/** A sidecar may start before the service has made its first call, or its directory. `undefined`: told to stop meanwhile. */
+async function recordingsToCome(
+  context: CommandContext,
+  directory: string | undefined,
+  log: StateLog,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const named = directory ?? context.dir ?? context.env.dir;
+  // Without a name nobody knows where recordings will be.
+  if (named === undefined) return recordingsIn(context, directory);
+  const place = resolve(context.cwd, named);
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    if (isDirectory(place)) {
+      const dir = recordingsIn(context, directory);
+      if (isDirectory(join(dir, SEGMENTS_DIRECTORY))) return dir;
+    }
+    if (isFirst) log.say('waiting', `nothing is recorded in ${place} yet; waiting for a program's first call`);
+    await pause(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  }
+  log.say('stopped', '0 payloads sent');
+  return undefined;
 }
 
 /** One line per change of state, never one per payload. */
