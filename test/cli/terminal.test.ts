@@ -182,6 +182,19 @@ describe('doctor', () => {
     expect(cli(['doctor'], { cwd, env }).stdout).not.toContain('means nothing');
   });
 
+  it('tells nothing recorded from nothing kept, as does the state', () => {
+    const place = mkdtempSync(join(tmpdir(), 'obx-cli-sampled-'));
+    const recording = new Recording(join(place, '.orangebox'));
+    recording.add({ type: 'dropped', reason: 'not_sampled', count: 7 });
+    recording.write();
+    const state = cli([], { cwd: place }).stdout;
+    expect(state).toContain('nothing is kept');
+    expect(state).toContain('7 calls and tool runs not kept, as ORANGEBOX_SAMPLE or the level says');
+    expect(JSON.parse(cli(['--json'], { cwd: place }).stdout)).toMatchObject({ calls: 0, notSampled: 7 });
+    expect(cli(['show', 'last'], { cwd: place }).stderr).toContain('orangebox doctor says what was left out');
+    rmSync(place, { recursive: true });
+  });
+
   it('finds drops, losses, open permissions and misspelt variables', () => {
     const place = mkdtempSync(join(tmpdir(), 'obx-cli-doctor-'));
     const recording = new Recording(join(place, '.orangebox'));

@@ -106,7 +106,7 @@ async function last(lookup: ReferenceLookup): Promise<ResolvedReference> {
   }
   lookup.refuseWithoutTime();
   throw new OrangeboxError('OBX_REF_NOTHING_RECORDED', `nothing is recorded in ${lookup.store.location}`, {
-    hint: 'run a program with: orangebox run -- node app.js',
+    hint: 'record a program with: orangebox run -- node app.js; if one ran, orangebox doctor says what was left out',
   });
 }
 

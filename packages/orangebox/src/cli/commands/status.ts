@@ -1,6 +1,12 @@
 /** `orangebox` alone: the state, the last problem, what to do next. */
 import { resolve } from 'node:path';
-import { hasFailed, type StoredEntry, type StoreProblem } from '@orangebox/store';
+import {
+  hasFailed,
+  type SegmentStore,
+  type SnapshotStore,
+  type StoredEntry,
+  type StoreProblem,
+} from '@orangebox/store';
 import type { CommandContext } from '../context.ts';
 import { nameOf, outcomeOf } from '../entry-facts.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -35,6 +41,8 @@ interface State {
   quarantined: number;
   /** Calls whose process died, not completed yet. */
   unrecovered: number;
+  /** Calls and tool runs that sampling or the level let go. */
+  notSampled: number;
   inputTokens: number;
   outputTokens: number;
   newest?: StoredEntry;
@@ -94,7 +102,7 @@ function writePlaces({ terminal }: CommandContext, places: Places): void {
 }
 
 async function gather(context: CommandContext): Promise<State> {
-  const { store, located, places } = await openStore(context, { onlyHere: true });
+  const { store, located, places, parts } = await openStore(context, { onlyHere: true });
   const named = places.local ? undefined : listedDirectory(places);
   const size = await directorySize(named === undefined ? located.dir : resolve(context.cwd, named));
   const state: State = {
@@ -113,6 +121,7 @@ async function gather(context: CommandContext): Promise<State> {
     unshipped: 0,
     quarantined: 0,
     unrecovered: 0,
+    notSampled: 0,
     inputTokens: 0,
     outputTokens: 0,
     problems: [],
@@ -140,10 +149,18 @@ async function gather(context: CommandContext): Promise<State> {
   }
   state.sessions = sessions.size;
   state.problems = await store.problems();
+  for (const part of parts) state.notSampled += await notSampledIn(part);
   const lastRun = places.local ? readLastRun(located.dir) : undefined;
   if (lastRun !== undefined) state.lastRun = lastRun;
   await store.close();
   return state;
+}
+
+/** What the recording programs left out on purpose, as their segments say. */
+async function notSampledIn(part: SnapshotStore): Promise<number> {
+  if (!('dropped' in part)) return 0;
+  const drops = await (part as SegmentStore).dropped();
+  return drops.find(({ reason }) => reason === 'not_sampled')?.count ?? 0;
 }
 
 function writeState(context: CommandContext, state: State): void {
@@ -153,7 +170,8 @@ function writeState(context: CommandContext, state: State): void {
     `${c.bold('orangebox')}  ${escapeLine(state.dir)}  ${c.dim(`${formatBytes(state.sizeBytes)} in ${plural(state.files, 'file')}`)}`,
   );
   terminal.line();
-  if (state.newest === undefined) terminal.line('  nothing is recorded yet');
+  if (state.newest === undefined)
+    terminal.line(state.notSampled > 0 ? '  nothing is kept' : '  nothing is recorded yet');
   else {
     const counts = [
       plural(state.calls, 'call'),
@@ -175,6 +193,12 @@ function writeState(context: CommandContext, state: State): void {
       ),
     );
   }
+  if (state.notSampled > 0)
+    terminal.line(
+      c.dim(
+        `  ${plural(state.notSampled, 'call or tool run', 'calls and tool runs')} not kept, as ORANGEBOX_SAMPLE or the level says`,
+      ),
+    );
   writeProblems(context, state);
   writeUnrecognised(context, state);
 }
@@ -240,6 +264,7 @@ function includePattern(host: string): string {
 }
 
 function nextCommands(state: State): NextCommand[] {
+  if (state.newest === undefined && state.notSampled > 0) return [['orangebox level', 'what running programs keep']];
   if (state.newest === undefined) return [['orangebox run -- node app.js', 'record a program']];
   const commands: NextCommand[] = [
     ['orangebox ls', 'the calls'],

@@ -101,7 +101,12 @@ function dropCheck(drops: readonly DroppedCount[]): Check {
   if (lost.length === 0) return { name, result: 'ok', message: removed || 'nothing was left out while recording' };
   const list = lost.map(({ reason, count }) => `${reason.replaceAll('_', ' ')} ${count}×`);
   const message = [...list, ...(removed ? [removed] : [])].join(', ');
-  return { name, result: 'problem', message, hint: 'docs/configuration.md has the limits and what they drop' };
+  return {
+    name,
+    result: 'problem',
+    message,
+    hint: 'docs/configuration.md has the limits, docs/retention.md what goes when the directory is full',
+  };
 }
 
 /** What was let go as somebody wished: told, and no loss. */
