@@ -1,6 +1,5 @@
 /** One POST to the payload endpoint and what its outcome means for the payload and for the endpoint. */
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { recorderVersion } from '../otel/version.ts';
 
@@ -35,10 +34,10 @@ const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407
 /** Makes a transport. Sockets never keep the program alive. `timeoutMs` bounds silence on the wire, not the whole send. */
 export function createTransport(url: URL, headers: Record<string, string>, timeoutMs: number): Transport {
   const secure = url.protocol === 'https:';
-  const agent = secure
-    ? new HttpsAgent({ keepAlive: true, maxSockets: 8 })
-    : new HttpAgent({ keepAlive: true, maxSockets: 8 });
-  const post = secure ? httpsRequest : httpRequest;
+  // Only where it is needed: `node:https` assigns over what it inherits, and fails to load in a program that froze `http.Agent`.
+  const https = secure ? process.getBuiltinModule('node:https') : undefined;
+  const agent = new (https?.Agent ?? HttpAgent)({ keepAlive: true, maxSockets: 8 });
+  const post = https?.request ?? httpRequest;
   const target = { ...urlToHttpOptions(url), method: 'POST', agent };
   const abandoning = new Set<() => void>();
 

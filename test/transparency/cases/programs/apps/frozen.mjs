@@ -1,7 +1,7 @@
 /** A program that hardens its realm before it does anything: what is frozen stays usable, and as it was. */
 import http from 'node:http';
 
-// Not the errors, nor http.Agent: Node.js itself assigns over what they inherit, and breaks.
+// Not the errors: Node.js itself assigns over what they inherit, and breaks.
 const roots = [Object, Array, Function, Promise, Map, Set, WeakMap, RegExp, Date, Symbol, JSON, Math, Reflect];
 const { Response, Headers, Request, URL: PlatformURL, AbortController: Aborter } = globalThis;
 const classes = [Response, Headers, Request, PlatformURL, Aborter, Buffer];
@@ -9,7 +9,8 @@ for (const root of [...roots, ...classes]) {
   Object.freeze(root);
   if (root.prototype !== undefined) Object.freeze(root.prototype);
 }
-for (const { prototype } of [http.ClientRequest, http.IncomingMessage, http.OutgoingMessage]) Object.freeze(prototype);
+const { Agent, ClientRequest, IncomingMessage, OutgoingMessage } = http;
+for (const { prototype } of [Agent, ClientRequest, IncomingMessage, OutgoingMessage]) Object.freeze(prototype);
 Object.freeze(globalThis.fetch);
 
 const url = `${process.env.OPENAI_BASE_URL}/chat/completions`;
