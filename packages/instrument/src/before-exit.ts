@@ -3,13 +3,36 @@
  * counts these, or does something at each, must not see the emission that only we cause.
  */
 
+import { instant, nanosSince } from './clock.ts';
+
 /** As it was at the start: a program under test may put its own in its place. */
 const { setImmediate } = globalThis;
 
 type Listener = (...args: unknown[]) => void;
 
-/** How much the program has under way: handles, requests and timers that hold the loop. */
-const active = (): number => process.getActiveResourcesInfo().filter((name) => name !== 'Immediate').length;
+/** Requests of the thread pool: the recorder's look after its directory may go on for a moment when all is sent. */
+const POOL_REQUESTS: ReadonlySet<string> = new Set(['FSReqPromise', 'FSReqCallback', 'CloseReq']);
+/** They are waited for turn by turn, which costs CPU; no longer than this. */
+const POOL_WAIT_NS = 1e9;
+
+/** What holds the loop: handles, requests and timers. */
+const active = (): string[] => process.getActiveResourcesInfo().filter((name) => name !== 'Immediate');
+const isPoolRequest = (name: string): boolean => POOL_REQUESTS.has(name);
+
+/**
+ * Calls `then` with whether nothing is active but `before` things, once requests of the thread pool are done. They hold the loop by
+ * themselves, so this keeps the process no longer.
+ */
+function whenPoolIsIdle(before: number, then: (isIdle: boolean) => void): void {
+  const since = instant();
+  const look = (): void => {
+    const now = active();
+    const hasOnlyPool = now.length > before && now.filter((name) => !isPoolRequest(name)).length <= before;
+    if (hasOnlyPool && nanosSince(since) < POOL_WAIT_NS) setImmediate(look);
+    else then(now.length <= before);
+  };
+  look();
+}
 
 /**
  * Calls `work` when the loop is empty, the program's own listeners for that have begun nothing, and it is needed. `work` never
@@ -32,17 +55,19 @@ export function whenLoopIsEmpty(isNeeded: () => boolean, work: () => Promise<voi
     restore();
     if (isWorking || !isNeeded()) return;
     isWorking = true;
-    const before = active();
+    const before = active().length;
     // The program's listeners come after this one, and what they begin may need a turn.
     setImmediate(() => {
-      if (active() > before) {
+      if (active().length > before) {
         // It goes on, and the next emission is its own.
         isWorking = false;
         return;
       }
       void work().then(() => {
-        isWorking = false;
-        if (active() <= before) hide();
+        whenPoolIsIdle(before, (isIdle) => {
+          isWorking = false;
+          if (isIdle) hide();
+        });
       });
     });
   };
