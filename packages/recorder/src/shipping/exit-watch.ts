@@ -22,8 +22,8 @@ export interface ExitWatch {
 }
 
 /**
- * `onOnlyUs` is called when two looks in a row found nothing but sends, or nothing at all while we compress: work on the thread pool
- * holds the event loop and is not listed.
+ * `onOnlyUs` is called when two looks in a row found nothing but sends, or nothing at all while we read and compress: work on the
+ * thread pool holds the event loop and is not listed, our turns between two steps of reading are immediates.
  */
 export function createExitWatch(
   intervalMs: number,
@@ -52,7 +52,7 @@ export function createExitWatch(
 
 function isOnlyUs(isCompressing: boolean): boolean {
   const active = process.getActiveResourcesInfo();
-  const others = active.filter((name) => !SEND_REQUESTS.has(name));
+  const others = active.filter((name) => !SEND_REQUESTS.has(name) && !(isCompressing && name === 'Immediate'));
   if ((others.length === active.length && !isCompressing) || !others.every((name) => OUTPUT_HANDLES.has(name)))
     return false;
   return others.length === 0 || others.length <= openOutputs();

@@ -32,14 +32,15 @@ export async function payloadFor(
 ): Promise<Payload> {
   const { item } = waiting;
   if (!isLarge(item) || !item.openSnapshot) return compressSnapshot(await (readNow ?? item.readSnapshotJson)());
-  const payload = await compressInPieces(await opened(item.openSnapshot()), waiting.facts, signal);
+  const payload = await compressInPieces(await opened(item.openSnapshot(), signal), waiting.facts, signal);
   const { sha256, partCount } = payload;
   if (partCount > 1) waiting.facts = { sha256, partCount };
   return payload;
 }
 
-async function opened<T>(steps: Generator<void, T, void>): Promise<T> {
+async function opened<T>(steps: Generator<void, T, void>, signal: AbortSignal): Promise<T> {
   for (;;) {
+    signal.throwIfAborted();
     const until = performance.now() + SLICE_MS;
     do {
       const step = steps.next();
