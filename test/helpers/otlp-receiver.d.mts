@@ -62,6 +62,7 @@ export interface PlannedAnswer {
   delayMs?: number;
   closeAfterBytes?: number;
   hang?: boolean;
+  drip?: boolean;
   answerEarly?: boolean;
   stopReading?: boolean;
   /** The same once the request was read, when it depends on what is in it. */

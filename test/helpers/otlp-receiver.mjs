@@ -136,7 +136,8 @@ export function decodeMetrics(body, contentType) {
 
 /**
  * Starts a receiver on a loopback port. `behave({path, body, number})` gives `{status, headers, body, delayMs}`, or
- * `{closeAfterBytes}` to cut the connection while the request comes in, or `{hang: true}` never to answer;
+ * `{closeAfterBytes}` to cut the connection while the request comes in, or `{hang: true}` never to answer,
+ * or `{drip: true}` to answer with a byte at a time for ever;
  * `{afterReading: (spans) => ({status})}` looks at what came first.
  */
 export async function startOtlpReceiver(behave = () => ({})) {
@@ -194,7 +195,11 @@ export async function startOtlpReceiver(behave = () => ({})) {
     entry.status = planned.status ?? 200;
     const answer = () => {
       requests.push(entry);
-      if (!planned.hang) res.writeHead(entry.status, planned.headers ?? {}).end(planned.body ?? '');
+      if (planned.drip) {
+        res.writeHead(entry.status);
+        const timer = setInterval(() => res.write(' '), 10);
+        res.on('close', () => clearInterval(timer));
+      } else if (!planned.hang) res.writeHead(entry.status, planned.headers ?? {}).end(planned.body ?? '');
       notify();
     };
     if (planned.delayMs) setTimeout(answer, planned.delayMs);

@@ -63,6 +63,7 @@ export class SegmentWriter {
   #n = 0;
   #fd: number | undefined;
   #path = '';
+  #inode = 0;
   #offset = 0;
   #writtenBytes = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
@@ -187,7 +188,7 @@ export class SegmentWriter {
   #open(): boolean {
     const now = this.#now();
     if (this.#fd !== undefined) {
-      if (this.#isRemoved(now)) this.#closeFile();
+      if (this.#isGone(now)) this.#closeFile();
       else if (this.#offset < this.#rotateBytes && now - this.#openedAtMs < ROTATE_MS) return true;
       else this.#finishFile(true);
       this.#n++;
@@ -198,6 +199,7 @@ export class SegmentWriter {
     const { dir } = this.#options;
     const directory = prepareSegmentDirectory(dir, new Date(now).toISOString().slice(0, 10), this.#fs);
     this.#fd = this.#create(directory);
+    this.#inode = this.#fs.lstatSync(this.#path).ino;
     this.#sync?.opened(this.#fd, this.#path, dir);
     this.#offset = 0;
     this.#seenAtMs = now;
@@ -266,15 +268,19 @@ export class SegmentWriter {
     return locations;
   }
 
-  /** Somebody removed the file, as `rm -r .orangebox` does: what is written to it is gone. Looked at once a second. */
-  #isRemoved(nowMs: number): boolean {
+  /**
+   * Somebody removed the file, as `rm -r .orangebox` does, put another in its place or cut it short: what is written to it is
+   * gone, or cannot be read. Looked at once a second.
+   */
+  #isGone(nowMs: number): boolean {
     if (nowMs - this.#seenAtMs < SEEN_CHECK_MS) return false;
     this.#seenAtMs = nowMs;
     try {
-      this.#fs.lstatSync(this.#path);
-      return false;
+      const { ino, size } = this.#fs.lstatSync(this.#path);
+      return ino !== this.#inode || size < this.#offset;
     } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'ENOENT';
+      const { code } = error as NodeJS.ErrnoException;
+      return code === 'ENOENT' || code === 'ENOTDIR';
     }
   }
 

@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -142,17 +143,36 @@ describe('a disk that cannot be written to', () => {
     expect(box.warnings).toHaveLength(1);
   });
 
-  it('is made again when somebody removes it', () => {
+  it.each([
+    ['removes it', (box: TestRecorder) => rmSync(box.dir, { recursive: true }), ['exact', 'exact']],
+    [
+      'puts a file in its place',
+      (box: TestRecorder) => {
+        rmSync(box.dir, { recursive: true });
+        writeFileSync(box.dir, '');
+      },
+      // The call that found no directory says so once there is one.
+      ['partial', 'exact'],
+    ],
+    [
+      'cuts its file short',
+      (box: TestRecorder) => truncateSync(segmentPaths(box.dir).at(-1) ?? '', 0),
+      ['exact', 'exact'],
+    ],
+  ])('is looked at again when somebody %s', (_what, spoil, kept) => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const box = start();
     play(box.recorder);
-    box.recorder.flushSync('process_exit');
-    rmSync(box.dir, { recursive: true });
+    box.recorder.flushSync('signal');
+    spoil(box);
     vi.advanceTimersByTime(1500);
-    play(box.recorder, { requestChunks: [bytes('{"model":"kept"}')] });
+    play(box.recorder);
+    if (kept[0] === 'partial') rmSync(box.dir);
+    vi.advanceTimersByTime(1500);
+    play(box.recorder);
     const records = box.finish();
-    expect(records.calls.map((call) => [call.summary.model, call.fidelity.level])).toEqual([['kept', 'exact']]);
-    expect(box.warnings).toEqual([]);
+    expect(records.calls.map((call) => call.fidelity.level)).toEqual(kept);
+    expect(box.warnings).toHaveLength(kept[0] === 'partial' ? 1 : 0);
   });
 
   it('does not spoil what comes after a half-written frame', () => {

@@ -347,6 +347,14 @@ it('gives up a request that is never answered, and tries it again', async () => 
   expect(acknowledged).toEqual([item.key]);
 });
 
+it('waits no longer for an answer that never ends than for one that never begins', async () => {
+  const { shipper, acknowledged } = await setUp(() => ({ drip: true }), { timeoutMs: 80 });
+  const item = smallItem();
+  shipper.offer(item);
+  await shipper.flush(5000);
+  expect(acknowledged).toEqual([item.key]);
+});
+
 it('reads a snapshot again for each try instead of holding it', async () => {
   const reads = { count: 0 };
   const { receiver, shipper } = await setUp(({ number }) => ({ status: number <= 2 ? 503 : 200 }));

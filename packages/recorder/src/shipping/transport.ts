@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { urlToHttpOptions } from 'node:url';
 import { recorderVersion } from '../otel/version.ts';
+import { afterMs, cancelTimer } from '../timers.ts';
 
 /** What became of a request. */
 export type SendOutcome =
@@ -72,7 +73,7 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
       });
       request.on('response', (response) => {
         // An answer may come before the whole body was taken (413 and close): what counts is the answer.
-        void readAnswer(response).then((answer) => {
+        void readAnswer(response, timeoutMs).then((answer) => {
           settle(outcomeOf(response, answer));
           if (!request.writableFinished) request.destroy();
         });
@@ -93,12 +94,16 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
   };
 }
 
-/** The start of an answer's body; what can't be read is left. */
-function readAnswer(response: IncomingMessage): Promise<Uint8Array> {
+/** The start of an answer's body; what can't be read in time is left: one that drips would hold its place for ever. */
+function readAnswer(response: IncomingMessage, timeoutMs: number): Promise<Uint8Array> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const done = (): void => resolve(Buffer.concat(chunks));
+    const timer = afterMs(timeoutMs, () => response.destroy()).unref();
+    const done = (): void => {
+      cancelTimer(timer);
+      resolve(Buffer.concat(chunks));
+    };
     response.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > MAX_ANSWER_BYTES) response.destroy();
