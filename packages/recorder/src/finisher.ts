@@ -147,6 +147,7 @@ class CallFinisher implements Finisher {
           storedJson(location, exchanges, source),
           end,
           jsonNow(snapshot, record.sizeBytes),
+          () => openCallSnapshot(location, exchanges, source),
         ),
       onEnded: (ended, isWritten) => this.#ended(ended, isWritten),
     };
@@ -224,11 +225,12 @@ class CallFinisher implements Finisher {
     readSnapshotJson: () => Uint8Array,
     end: (payload: PayloadOnSpan) => void,
     snapshotJsonNow?: () => Uint8Array,
+    openSnapshot?: () => OpenSnapshot,
   ): void {
     if (this.#host.config.bodyMode === 'inline') this.#inline ??= this.#makeInline();
     const room = this.#inline && key !== undefined ? this.#host.spans.payloadRoom?.(span) : undefined;
     if (!this.#inline || key === undefined || !room) end({});
-    else this.#inline.add({ key, digest, sizeBytes, room, readSnapshotJson, end }, snapshotJsonNow);
+    else this.#inline.add({ key, digest, sizeBytes, room, readSnapshotJson, openSnapshot, end }, snapshotJsonNow);
   }
 
   #readTool(location: RecordLocation | undefined): Uint8Array {

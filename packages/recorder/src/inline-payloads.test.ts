@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { PAYLOAD } from '@orangebox/schema';
 import { expect, it } from 'vitest';
@@ -106,4 +107,30 @@ it('holds no more than ten thousand spans back', () => {
     ['10000', { keptLocal: 'queue_full' }],
     ['10001', { keptLocal: 'queue_full' }],
   ]);
+});
+
+it('makes a large snapshot in pieces, and leaves one off that is too large for a span', async () => {
+  const { inline, ended, reports } = setUp();
+  const jsons = [Buffer.from(`"${'a'.repeat(2_000_000)}"`), randomBytes(9 * 1024 * 1024)];
+  for (const [i, json] of jsons.entries()) {
+    inline.add({
+      key: `large-${i}`,
+      digest: '',
+      sizeBytes: json.length,
+      room: OURS,
+      readSnapshotJson: () => {
+        throw new Error('not as a whole');
+      },
+      *openSnapshot() {
+        yield;
+        return () => [json.subarray(0, 1_000_000), json.subarray(1_000_000)];
+      },
+      end: (payload) => void ended.push([`large-${i}`, payload]),
+    });
+  }
+  await inline.flush(15_000);
+  const [first, second] = ended.sort(([a], [b]) => a.localeCompare(b));
+  expect(first && bodyOf(first[1]) === String(jsons[0])).toBe(true);
+  expect(second?.[1]).toEqual({ keptLocal: 'too_large' });
+  expect(reports).toEqual(['inline_too_large']);
 });

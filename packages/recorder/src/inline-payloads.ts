@@ -2,12 +2,12 @@
  * The inline transport: a snapshot rides on its own span, as an event. The span is ended once the snapshot has been
  * compressed beside the program; what waits for that is a few words, and its bytes are read again from the segment.
  */
-import { PAYLOAD_PART_MAX_BYTES } from '@orangebox/schema';
 import { payloadEvent, type PayloadOnSpan, type PayloadRoom } from './payload-on-span.ts';
 import { messageOf } from './report.ts';
 import { wasRemovedByBound } from './retention/moved-records.ts';
-import type { ShipperStats } from './shipper.ts';
-import { compressSnapshot, compressSnapshotNow } from './shipping/parts.ts';
+import { isInPieces, type OpenSnapshot, type ShipperStats } from './shipper.ts';
+import { payloadInPieces } from './shipping/large-items.ts';
+import { compressSnapshot, compressSnapshotNow, type Payload } from './shipping/parts.ts';
 import { afterMs, cancelTimer, nowMs } from './timers.ts';
 
 /** A span that waits for its payload. */
@@ -20,6 +20,8 @@ export interface InlineItem {
   room: PayloadRoom;
   /** The snapshot's JSON, made anew from the segment. @throws when the segment does not hold it any more */
   readSnapshotJson(): Uint8Array;
+  /** The way for large ones, see {@link ShipItem.openSnapshot}. */
+  openSnapshot?: (() => OpenSnapshot) | undefined;
   /** Ends the span; called once. */
   end(payload: PayloadOnSpan): void;
 }
@@ -105,8 +107,7 @@ export class InlinePayloads {
         continue;
       }
       try {
-        const { gzip, sha256 } = compressSnapshotNow(item.readSnapshotJson());
-        this.#end(item, gzip, sha256);
+        this.#end(item, compressSnapshotNow(item.readSnapshotJson()));
       } catch (error) {
         this.#unreadable(item, error);
       }
@@ -162,9 +163,12 @@ export class InlinePayloads {
 
   async #run(item: InlineItem, readNow?: () => Uint8Array): Promise<void> {
     try {
-      const { gzip, sha256 } = await compressSnapshot((readNow ?? item.readSnapshotJson)());
+      const payload =
+        item.openSnapshot && isInPieces(item.sizeBytes)
+          ? await payloadInPieces(item.openSnapshot())
+          : await compressSnapshot((readNow ?? item.readSnapshotJson)());
       // It may have been ended in between, at once.
-      if (this.#running.delete(item)) this.#end(item, gzip, sha256);
+      if (this.#running.delete(item)) this.#end(item, payload);
     } catch (error) {
       if (this.#running.delete(item)) this.#unreadable(item, error);
     }
@@ -172,8 +176,8 @@ export class InlinePayloads {
     this.#settleIdle();
   }
 
-  #end(item: InlineItem, gzip: Uint8Array, sha256: string): void {
-    if (gzip.length > PAYLOAD_PART_MAX_BYTES) {
+  #end(item: InlineItem, { gzip, sha256, partCount }: Payload): void {
+    if (partCount > 1) {
       this.#keepLocal(
         item,
         'too_large',

@@ -1,7 +1,7 @@
 /** Payloads that are made in pieces, beside those that are made at once. */
-import { isInPieces, type ShipItem } from '../shipper.ts';
+import { isInPieces, type OpenSnapshot, type ShipItem } from '../shipper.ts';
 import { nextTurn } from '../timers.ts';
-import { compressInPieces, compressSnapshot, type Payload } from './parts.ts';
+import { compressInPieces, compressSnapshot, type Payload, type PayloadFacts } from './parts.ts';
 import type { WaitingItem } from './waiting-items.ts';
 
 /** The program has ended but for us. */
@@ -32,15 +32,24 @@ export async function payloadFor(
 ): Promise<Payload> {
   const { item } = waiting;
   if (!isLarge(item) || !item.openSnapshot) return compressSnapshot(await (readNow ?? item.readSnapshotJson)());
-  const payload = await compressInPieces(await opened(item.openSnapshot(), signal), waiting.facts, signal);
+  const payload = await payloadInPieces(item.openSnapshot(), waiting.facts, signal);
   const { sha256, partCount } = payload;
   if (partCount > 1) waiting.facts = { sha256, partCount };
   return payload;
 }
 
-async function opened<T>(steps: Generator<void, T, void>, signal: AbortSignal): Promise<T> {
+/** Reads a snapshot in small steps, then compresses it in pieces; see {@link compressInPieces}. */
+export async function payloadInPieces(
+  steps: OpenSnapshot,
+  known?: PayloadFacts,
+  signal?: AbortSignal,
+): Promise<Payload> {
+  return compressInPieces(await opened(steps, signal), known, signal);
+}
+
+async function opened<T>(steps: Generator<void, T, void>, signal: AbortSignal | undefined): Promise<T> {
   for (;;) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     const until = performance.now() + SLICE_MS;
     do {
       const step = steps.next();
