@@ -65,3 +65,26 @@ it('hides nothing when the program began something meanwhile', async () => {
   process.emit('beforeExit', 0);
   expect(seen).toBe(2);
 });
+
+it('works although a look of ours began in the turn after the emission', async () => {
+  install(['PipeWrap']);
+  process.emit('beforeExit', 0);
+  process.nextTick(() => {
+    active = ['PipeWrap', 'FSReqPromise'];
+  });
+  await turns();
+  active = ['PipeWrap'];
+  await turns();
+  process.emit('beforeExit', 0);
+  expect(seen).toBe(1);
+});
+
+it('leaves the emission to a listener that reads a file', async () => {
+  install(['PipeWrap']);
+  process.emit('beforeExit', 0);
+  active = ['PipeWrap', 'FSReqPromise'];
+  await turns();
+  active = ['PipeWrap'];
+  process.emit('beforeExit', 0);
+  expect(seen).toBe(2);
+});

@@ -56,19 +56,28 @@ export function whenLoopIsEmpty(isNeeded: () => boolean, work: () => Promise<voi
     if (isWorking || !isNeeded()) return;
     isWorking = true;
     const before = active().length;
-    // The program's listeners come after this one, and what they begin may need a turn.
-    setImmediate(() => {
-      if (active().length > before) {
+    let isGoingOn = false;
+    // Once the program's listeners were called, and before any timer of ours can begin a look at the directory.
+    process.nextTick(() => {
+      isGoingOn = active().length > before;
+    });
+    const begin = (isIdle: boolean): void => {
+      if (isGoingOn || !isIdle) {
         // It goes on, and the next emission is its own.
         isWorking = false;
         return;
       }
       void work().then(() => {
-        whenPoolIsIdle(before, (isIdle) => {
+        whenPoolIsIdle(before, (isIdleAgain) => {
           isWorking = false;
-          if (isIdle) hide();
+          if (isIdleAgain) hide();
         });
       });
+    };
+    // What the program's listeners begin may need a turn.
+    setImmediate(() => {
+      if (isGoingOn) begin(false);
+      else whenPoolIsIdle(before, begin);
     });
   };
   process.prependListener('beforeExit', onBeforeExit);
