@@ -191,12 +191,14 @@ describe('a process that lives', () => {
   });
 
   it.skipIf(process.platform !== 'linux')('does not count as living when it only waits for its parent', async () => {
-    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const parent = spawn('sh', ['-c', '(exec sleep 1) & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     try {
       const [said] = (await once(parent.stdout, 'data')) as [Buffer];
       const pid = Number(said.toString());
       const hasEnded = (): boolean => /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-      await vi.waitFor(() => expect(hasEnded()).toBe(true));
+      await vi.waitFor(() => expect(hasEnded()).toBe(true), { timeout: 10_000 });
       const path = directory();
       const segments = new TestSegments(path, { pid, startMs: Date.now() });
       segments.call({ open: true });
