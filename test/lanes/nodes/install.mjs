@@ -18,9 +18,10 @@ function install(folder, what, check) {
   return isInstalled;
 }
 
-/** Says whether the lane can go on. */
-export async function installLane(here, check) {
+/** Installs what the lane needs, the whole of it with `whole`; says whether it can go on. */
+export async function installLane(here, check, whole) {
   if (!install(here, 'Node.js 20, 22, 24, 26 and openai 7', check)) return false;
+  if (!whole) return true;
   if (!install(join(here, 'otel-sdk-3'), 'OpenTelemetry SDK 3', check)) return false;
   const next = join(here, 'next');
   if (!install(next, 'Next.js', check)) return false;

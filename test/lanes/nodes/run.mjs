@@ -2,7 +2,8 @@
  * The lane of Node.js versions: everything that works on the level of processes, on Node.js 20, 22, 24 and 26. The transparency suite
  * with its table of cases by versions; the process tests, run by the version they test, beside the OpenTelemetry lines that it allows
  * (SDK 3 from 22.15); `openai` 7, which needs 22; the demo's agent in every way to load the preload; and, where the corpus is there,
- * wire and SDK comparisons. Linux on x64 only; elsewhere it is skipped. Names as arguments limit it: `agents`, `corpus`, `tests`, `transparency`; `--node 22`
+ * wire and SDK comparisons. Linux on x64 only; elsewhere it is skipped. Without `--whole` the transparency suite runs its sample, and no
+ * process tests run: all of both take more time than there is for a lane. Names as arguments choose parts: `agents`, `corpus`, `tests`, `transparency`; `--node 22`
  * to one version.
  */
 import { existsSync } from 'node:fs';
@@ -40,7 +41,7 @@ function finish() {
 
 /** Says how long a part took, so that what grows is seen. */
 async function part(name, work) {
-  if (names.length > 0 && !names.includes(name)) return;
+  if (names.length > 0 ? !names.includes(name) : name === 'tests' && !values.whole) return;
   const fromMs = performance.now();
   console.log(`\n== ${name}`);
   await work();
@@ -49,7 +50,7 @@ async function part(name, work) {
 
 const { positionals: names, values } = parseArgs({
   allowPositionals: true,
-  options: { node: { type: 'string', multiple: true } },
+  options: { node: { type: 'string', multiple: true }, whole: { type: 'boolean', default: false } },
 });
 
 if (process.platform !== 'linux' || process.arch !== 'x64') {
@@ -57,7 +58,7 @@ if (process.platform !== 'linux' || process.arch !== 'x64') {
   counts.skipped += 1;
   finish();
 }
-if (!(await installLane(here, check))) finish();
+if (!(await installLane(here, check, values.whole))) finish();
 
 const nodes = ['20', '22', '24', '26']
   .filter((major) => values.node === undefined || values.node.includes(major))
@@ -78,7 +79,10 @@ await part('tests', async () => {
   for (const { major, path } of nodes) if (major !== running) add(await runProcessTests(path, major));
 });
 await part('transparency', async () => {
-  const result = await runSuite({ nodes: nodes.map(({ path }) => path).filter((path) => existsSync(path)) });
+  const result = await runSuite({
+    nodes: nodes.map(({ path }) => path).filter((path) => existsSync(path)),
+    sample: !values.whole,
+  });
   console.log(formatTable(result));
   add(countCells(result));
 });
