@@ -126,18 +126,21 @@ it.each([
   },
 );
 
-it('loads in less than 10 ms', async () => {
-  const times: number[] = [];
+it('loads in a third of what the start of Node.js itself takes', async () => {
+  const starts: number[] = [];
+  const loads: number[] = [];
   for (let i = 0; i < 15; i++) {
-    const code = `const s=process.cpuUsage();require(${JSON.stringify(registerFile)});const e=process.cpuUsage(s);process.stdout.write(String((e.user+e.system)/1000))`;
+    const code = `const s=process.cpuUsage();require(${JSON.stringify(registerFile)});const e=process.cpuUsage();process.stdout.write([s.user+s.system,e.user+e.system].join())`;
     const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
     let text = '';
     child.stdout.setEncoding('utf8').on('data', (part: string) => {
       text += part;
     });
     await new Promise((resolve) => child.on('close', resolve));
-    times.push(Number(text));
+    const [started = 0, loaded = 0] = text.split(',').map(Number);
+    starts.push(started);
+    loads.push(loaded - started);
   }
-  // CPU time, and the best of several: the machine may be busy with other tests.
-  expect(Math.min(...times)).toBeLessThan(10);
+  // CPU time, and the best of several: the machine may be busy with other tests, or slow.
+  expect(Math.min(...loads)).toBeLessThan(Math.min(...starts) / 3);
 });
