@@ -36,7 +36,8 @@ const BLOCK_BYTES = 128 * 1024;
 const LARGE_JSON_BYTES = 1024 * 1024;
 const CHUNK_CONTENT_BYTES = 20;
 const CHUNK_MIN_BYTES = FRAME_HEADER_BYTES + 1 + CHUNK_CONTENT_BYTES;
-const TYPE_NAMES: ReadonlyMap<number, RecordTypeName> = new Map(
+/** Names of record types by their number. */
+export const TYPE_NAMES: ReadonlyMap<number, RecordTypeName> = new Map(
   Object.entries(RECORD_TYPE).map(([name, type]) => [type, name as RecordTypeName]),
 );
 
@@ -48,7 +49,8 @@ export interface WalkOptions {
 
 /** Frames between two looks at the clock. */
 const FRAMES_PER_LOOK = 8;
-const HEAD_BYTES = FRAME_HEADER_BYTES + 1;
+/** Length, checksum and type. */
+export const HEAD_BYTES: number = FRAME_HEADER_BYTES + 1;
 
 /**
  * Visits the frames of a file of known size; a visit that gives false ends the walk.
@@ -64,8 +66,7 @@ export async function walkFrames(
   const window = new Window(file, sizeBytes, pace);
   if (!(await window.load(0, SEGMENT_HEADER_BYTES))) return 'unclean';
   const header = window.slice(0, SEGMENT_HEADER_BYTES);
-  if (header.toString('latin1', 0, SEGMENT_MAGIC.length) !== SEGMENT_MAGIC) return 'unknown';
-  if (header.readUInt32LE(SEGMENT_MAGIC.length) !== SEGMENT_VERSION) return 'unknown';
+  if (!isKnownHeader(header)) return 'unknown';
   let frames = 0;
   let offset = SEGMENT_HEADER_BYTES;
   while (offset < sizeBytes) {
@@ -93,6 +94,14 @@ export async function walkFrames(
     offset += frameBytes;
   }
   return 'whole';
+}
+
+/** Whether a file begins as a segment of the version that can be rewritten. */
+export function isKnownHeader(header: Buffer): boolean {
+  return (
+    header.toString('latin1', 0, SEGMENT_MAGIC.length) === SEGMENT_MAGIC &&
+    header.readUInt32LE(SEGMENT_MAGIC.length) === SEGMENT_VERSION
+  );
 }
 
 /** A block of the file that moves forward. */

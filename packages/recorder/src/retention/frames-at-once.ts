@@ -1,26 +1,14 @@
 /** Going over the frames of a file synchronously, without the bytes of bodies, for what has to be known before a first write. */
 import { constants } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import {
-  FRAME_HEADER_BYTES,
-  FRAME_MAX_BYTES,
-  RECORD_TYPE,
-  type RecordTypeName,
-  SEGMENT_HEADER_BYTES,
-  SEGMENT_MAGIC,
-  SEGMENT_VERSION,
-} from '@orangebox/schema';
+import { FRAME_HEADER_BYTES, FRAME_MAX_BYTES, SEGMENT_HEADER_BYTES } from '@orangebox/schema';
 import type { SegmentFs } from '../segment-directory.ts';
-import type { WalkedFrame } from './frame-walk.ts';
+import { HEAD_BYTES, isKnownHeader, TYPE_NAMES, type WalkedFrame } from './frame-walk.ts';
 
 const BLOCK_BYTES = 256 * 1024;
 /** Of a larger content the first part tells enough; its checksum is not looked at. */
 const CONTENT_MAX_BYTES = 1024 * 1024;
-const HEAD_BYTES = FRAME_HEADER_BYTES + 1;
 const ID_BYTES = 4;
-const TYPE_NAMES: ReadonlyMap<number, RecordTypeName> = new Map(
-  Object.entries(RECORD_TYPE).map(([name, type]) => [type, name as RecordTypeName]),
-);
 
 /**
  * Visits the frames of a file of known size; a visit that gives false ends the walk. True where all that was gone over is
@@ -36,8 +24,7 @@ export function walkFramesAtOnce(
   try {
     const bytesAt = readerOf(fd, sizeBytes, fs);
     const header = bytesAt(0, SEGMENT_HEADER_BYTES);
-    if (header?.toString('latin1', 0, SEGMENT_MAGIC.length) !== SEGMENT_MAGIC) return false;
-    if (header.readUInt32LE(SEGMENT_MAGIC.length) !== SEGMENT_VERSION) return false;
+    if (!header || !isKnownHeader(header)) return false;
     let offset = SEGMENT_HEADER_BYTES;
     while (offset < sizeBytes) {
       const head = bytesAt(offset, HEAD_BYTES);
