@@ -2,7 +2,7 @@
  * The program that is measured: calls in a row through `fetch`, each answer read to its end. At exit it prints one JSON line:
  * CPU and main-thread milliseconds per call, with all that was put off until later, every call's latency, and of streams how
  * long their chunks took from the socket to the program.
- * Arguments: base URL, path, bytes of the request, warm-up calls, measured calls.
+ * Arguments: base URL, path, bytes of the request, warm-up calls of this kind, measured calls.
  */
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -10,9 +10,11 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const [url = '', path = '', sizeText = '0', warmText = '0', countText = '0'] = process.argv.slice(2);
-const filler = 'An orange is round, and so is this text. '
-  .repeat(Math.ceil(Number(sizeText) / 41))
-  .slice(0, Number(sizeText));
+/** A prompt of so many bytes. */
+const prompt = (bytes) => 'An orange is round, and so is this text. '.repeat(Math.ceil(bytes / 41)).slice(0, bytes);
+const filler = prompt(Number(sizeText));
+/** Calls that have the compiler look at all that runs once per call, whatever its size. */
+const small = { path: '/plain/2k', filler: prompt(1_900), count: 2_500 };
 const stream = path.startsWith('/stream');
 const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-bench-0123456789abcdef' };
 
@@ -42,6 +44,11 @@ async function readStream(body) {
   }
 }
 
+async function smallCall(i) {
+  const body = JSON.stringify({ model: 'orange-1', messages: [{ role: 'user', content: `${i} ${small.filler}` }] });
+  await (await fetch(`${url}${small.path}/v1/chat/completions`, { method: 'POST', headers, body })).text();
+}
+
 async function call(i) {
   const messages = [{ role: 'user', content: `${i} ${filler}` }];
   const body = JSON.stringify({ model: 'orange-1', messages, ...(stream && { stream: true }) });
@@ -64,6 +71,7 @@ function mainMs() {
 const warm = Number(warmText);
 const count = Number(countText);
 if (stream) watchSockets();
+for (let i = 0; i < small.count; i += 1) await smallCall(i);
 for (let i = 0; i < warm; i += 1) await call(i);
 // What the warm-up has left to be sent is not part of the measurement.
 await pause(1_000);
@@ -85,7 +93,7 @@ process.on('exit', () => {
   const used = process.cpuUsage(cpu);
   const mainAfterMs = mainMs();
   const result = {
-    calls: warm + count,
+    calls: small.count + warm + count,
     cpuMs: (used.user + used.system) / 1000 / count,
     mainMs: (mainAfterMs - mainBeforeMs) / count,
     latencies: latencies.map((ms) => Number(ms.toFixed(3))),

@@ -60,6 +60,8 @@ export interface MeasuredSnapshot {
   sizeBytes: number;
   /** The large ones among its bodies, for {@link snapshotPieces}. */
   large: ReadonlyMap<Body, LargeBody>;
+  /** Bytes of its bodies, for {@link snapshotJson}. */
+  bodies: BodyBytes;
 }
 
 /** As {@link buildCallSnapshot}, with the size of its JSON, which need not be written for that. */
@@ -177,7 +179,7 @@ const NONE_LARGE: ReadonlyMap<Body, LargeBody> = new Map();
 
 function measured(document: Omit<Snapshot, 'digest'>, sha256: Sha256, bytes: BodyBytes): MeasuredSnapshot {
   const { digest, sizeBytes } = digestWith(document, sha256, (body) => bytes.get(body) ?? decodeBody(body));
-  return { snapshot: { ...document, digest }, sizeBytes, large: largeOnes(bytes) };
+  return { snapshot: { ...document, digest }, sizeBytes, large: largeOnes(bytes), bodies: bytes };
 }
 
 function largeOnes(bytes: BodyBytes): ReadonlyMap<Body, LargeBody> {

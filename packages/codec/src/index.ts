@@ -52,7 +52,8 @@ export {
   type LargeBody,
   type RunningSha256,
 } from './large-body.ts';
-export { snapshotPieces } from './snapshot-pieces.ts';
+export type { BodyBytes } from './assemble-exchange.ts';
+export { snapshotJson, snapshotPieces } from './snapshot-pieces.ts';
 
 // Recognition, streams, protocol adapters, conversations
 export { CONFIRM_BODY_MAX_BYTES, confirmBody, type Recognition, recogniseRequest } from './recognise.ts';

@@ -41,17 +41,28 @@ export function escapedText(bytes: Uint8Array): Uint8Array {
   const more = escapeBytes(bytes);
   if (more === 0) return bytes;
   const out = new Uint8Array(bytes.length + more);
-  let at = 0;
-  let from = 0;
-  for (let i = 0; i < bytes.length; i++) {
-    const escaped = ESCAPED[bytes[i] as number];
-    if (escaped === undefined) continue;
-    if (i > from) out.set(bytes.subarray(from, i), at);
-    at += i - from;
-    out.set(escaped, at);
-    at += escaped.length;
-    from = i + 1;
-  }
-  out.set(bytes.subarray(from), at);
+  escapeInto(bytes, out, 0);
   return out;
+}
+
+/** Runs without an escape that are longer are copied by the platform. */
+const COPIED_AT_ONCE_MIN_BYTES = 32;
+
+/** Writes {@link escapedText} to a place that has room for it; gives the position after it. */
+export function escapeInto(bytes: Uint8Array, out: Uint8Array, start: number): number {
+  const end = bytes.length;
+  let at = start;
+  let i = 0;
+  while (i < end) {
+    const from = i;
+    while (i < end && ESCAPE_BYTES[bytes[i] as number] === 0) i++;
+    if (i - from >= COPIED_AT_ONCE_MIN_BYTES) {
+      out.set(bytes.subarray(from, i), at);
+      at += i - from;
+    } else for (let k = from; k < i; k++) out[at++] = bytes[k] as number;
+    if (i === end) break;
+    const escaped = ESCAPED[bytes[i++] as number] as Uint8Array;
+    for (let k = 0; k < escaped.length; k++) out[at++] = escaped[k] as number;
+  }
+  return at;
 }

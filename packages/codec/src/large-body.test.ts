@@ -6,7 +6,7 @@ import { buildMeasuredCall } from './assemble.ts';
 import { concatBytes, utf8 } from './bytes.ts';
 import { BodyMeasure, type LargeBody, type RunningSha256 } from './large-body.ts';
 import { collectRecords, type ExchangeRecords } from './records.ts';
-import { snapshotPieces } from './snapshot-pieces.ts';
+import { snapshotJson, snapshotPieces } from './snapshot-pieces.ts';
 import { SAMPLE_PROCESS, sampleChunk, sampleRecords } from './testing/sample-records.ts';
 
 const sha256 = (data: Uint8Array | string): string => createHash('sha256').update(data).digest('hex');
@@ -98,7 +98,8 @@ test.each(bodies)('a body in pieces makes the very same snapshot: %s', (_, bytes
     expect(measured.snapshot.digest).toBe(whole.snapshot.digest);
     expect(measured.sizeBytes).toBe(whole.sizeBytes);
     expect(JSON.stringify(measured.snapshot) === json).toBe(true);
-    for (const { snapshot, large } of [measured, whole]) {
+    for (const { snapshot, large, sizeBytes, bodies: bytesOf } of [measured, whole]) {
+      expect(Buffer.from(snapshotJson(snapshot, sizeBytes, bytesOf)).equals(Buffer.from(json))).toBe(true);
       const pieces = Array.from(snapshotPieces(snapshot, large), (piece) => new Uint8Array(piece));
       expect(Buffer.concat(pieces).equals(Buffer.from(json))).toBe(true);
       expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(64 * 1024 * 6 + 1);

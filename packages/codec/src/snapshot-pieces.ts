@@ -1,7 +1,8 @@
-/** The JSON of a snapshot with large bodies, in pieces: the same bytes that `JSON.stringify` gives for it whole. */
+/** The JSON of a snapshot from the bytes of its bodies, in pieces or whole: the same that `JSON.stringify` gives for it. */
 import type { Body, Exchange, Snapshot } from '@orangebox/schema';
 import { concatBytes, EMPTY_BYTES, toBase64, utf8 } from './bytes.ts';
-import { escapedText } from './json-escapes.ts';
+import type { BodyBytes } from './assemble-exchange.ts';
+import { escapedText, escapeInto } from './json-escapes.ts';
 import { bodyHead, type LargeBody } from './large-body.ts';
 
 /** Items of a list that are written at a time: a stream may have hundreds of thousands of chunks. */
@@ -11,21 +12,70 @@ const BYTES_AT_ONCE = 64 * 1024;
 
 /** Pieces of UTF-8 JSON; each is valid until the next one is asked for. @throws what reading the bodies throws */
 export function snapshotPieces(snapshot: Snapshot, large: ReadonlyMap<Body, LargeBody>): Iterable<Uint8Array> {
-  const body = (name: string, value: unknown): Iterable<Uint8Array> | undefined => {
-    const found = name === 'body' ? large.get(value as Body) : undefined;
+  return piecesWith(snapshot, (body) => {
+    const found = large.get(body);
     return found && bodyPieces(found);
+  });
+}
+
+/** Shorter texts are written by the platform as soon. */
+const LONG_TEXT_MIN_BYTES = 4 * 1024;
+
+/**
+ * The whole of the JSON, for a caller that still has the bytes of the bodies: long texts are escaped as bytes, where
+ * `JSON.stringify` would make strings of twice the size of them, and bytes of those again.
+ *
+ * @param sizeBytes as the digest told it.
+ */
+export function snapshotJson(snapshot: Snapshot, sizeBytes: number, bodies: BodyBytes): Uint8Array {
+  const longTexts = new Map<Body, Uint8Array>();
+  for (const [body, bytes] of bodies) {
+    const isLongText = body.form === 'text' && bytes instanceof Uint8Array && bytes.length >= LONG_TEXT_MIN_BYTES;
+    if (isLongText) longTexts.set(body, bytes);
+  }
+  if (longTexts.size === 0) return utf8(JSON.stringify(snapshot));
+  const json = new Uint8Array(sizeBytes);
+  let at = 0;
+  const put = (piece: Uint8Array): void => {
+    if (at + piece.length <= sizeBytes) json.set(piece, at);
+    at += piece.length;
   };
-  const message = (name: string, value: unknown): Iterable<Uint8Array> | undefined =>
+  for (const piece of piecesWith(snapshot, (body) => longTextPieces(longTexts.get(body)))) {
+    if (piece instanceof LongText) at = escapeInto(piece.bytes, json, at);
+    else put(piece);
+  }
+  return at === sizeBytes ? json : utf8(JSON.stringify(snapshot));
+}
+
+/** A text that is escaped where it is to stand. */
+class LongText {
+  readonly bytes: Uint8Array;
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+}
+
+function longTextPieces(bytes: Uint8Array | undefined): (Uint8Array | LongText)[] | undefined {
+  return bytes && [utf8(bodyHead(bytes.length, true)), new LongText(bytes), BODY_END];
+}
+
+/** Ends the text and the body. */
+const BODY_END = utf8('"}');
+
+function piecesWith<P>(snapshot: Snapshot, bodyOf: (body: Body) => Iterable<P> | undefined): Iterable<P | Uint8Array> {
+  const body = (name: string, value: unknown): Iterable<P> | undefined =>
+    name === 'body' ? bodyOf(value as Body) : undefined;
+  const message = (name: string, value: unknown): Iterable<P | Uint8Array> | undefined =>
     name === 'request' || name === 'response' ? membersOf(value as object, body) : undefined;
   return membersOf(snapshot, (name) =>
     name === 'exchanges' && snapshot.exchanges.length > 0 ? exchangesPieces(snapshot.exchanges, message) : undefined,
   );
 }
 
-function* exchangesPieces(
+function* exchangesPieces<P>(
   exchanges: readonly Exchange[],
-  message: (name: string, value: unknown) => Iterable<Uint8Array> | undefined,
-): Generator<Uint8Array> {
+  message: (name: string, value: unknown) => Iterable<P | Uint8Array> | undefined,
+): Generator<P | Uint8Array> {
   for (const [i, exchange] of exchanges.entries()) {
     yield utf8(i === 0 ? '[' : ',');
     yield* membersOf(exchange, message);
@@ -34,13 +84,13 @@ function* exchangesPieces(
 }
 
 /** The members of an object, some of them written by the caller, and long lists bit by bit. */
-function* membersOf<T extends object>(
-  object: T,
-  write: (name: string, value: unknown) => Iterable<Uint8Array> | undefined,
-): Generator<Uint8Array> {
+function* membersOf<P>(
+  object: object,
+  write: (name: string, value: unknown) => Iterable<P | Uint8Array> | undefined,
+): Generator<P | Uint8Array> {
   let text = '{';
   let isFirst = true;
-  for (const [name, value] of Object.entries(object)) {
+  for (const [name, value] of Object.entries(object) as [string, unknown][]) {
     if (value === undefined) continue;
     text += `${isFirst ? '' : ','}${JSON.stringify(name)}:`;
     isFirst = false;
@@ -81,5 +131,5 @@ function* bodyPieces(large: LargeBody): Generator<Uint8Array> {
     }
   }
   if (rest.length > 0) yield utf8(toBase64(rest));
-  yield utf8('"}');
+  yield BODY_END;
 }

@@ -2,6 +2,7 @@
 import {
   type AssembledExchanges,
   assembleExchanges,
+  type BodyBytes,
   buildMeasuredCall,
   type CallFacts,
   type Described,
@@ -79,6 +80,8 @@ export interface EndedSpan {
 export interface StoredCall {
   record: CallEndRecord;
   snapshot: Snapshot;
+  /** Bytes of its bodies. */
+  bodies: BodyBytes;
 }
 
 const NOT_STORED: Fidelity = { level: 'partial', reason: 'no_storage' };
@@ -243,7 +246,11 @@ function withoutStorage(input: EndInput): EndInput {
 function makeEnd(input: EndInput, host: FinaliserHost): StoredCall & { spanFacts: CallSpanFacts } {
   const { facts, records, views, place, call } = input;
   const { chain } = place;
-  const { snapshot, sizeBytes: bareBytes } = buildMeasuredCall(
+  const {
+    snapshot,
+    sizeBytes: bareBytes,
+    bodies,
+  } = buildMeasuredCall(
     {
       call: facts,
       exchanges: records,
@@ -274,7 +281,7 @@ function makeEnd(input: EndInput, host: FinaliserHost): StoredCall & { spanFacts
     spans: callSpanRecords(spanFacts, facts.trace, call.span.nested),
     ...spansByOf(host.spans, call.span),
   };
-  return { record, snapshot: chain ? { ...snapshot, chain } : snapshot, spanFacts };
+  return { record, snapshot: chain ? { ...snapshot, chain } : snapshot, bodies, spanFacts };
 }
 
 function noteTools(call: OpenCall, record: CallEndRecord, views: Described, host: FinaliserHost): void {

@@ -2,8 +2,8 @@
  * Everything that is done once a call has ended: views, sessions, tools, digests, spans, offers to the shipper. It needs
  * the protocol adapters, so it is loaded when the first request has left, and never before it.
  */
-import type { Redactor } from '@orangebox/codec';
-import type { CallEndRecord, Snapshot, ToolRecord } from '@orangebox/schema';
+import { type Redactor, snapshotJson } from '@orangebox/codec';
+import type { CallEndRecord, ToolRecord } from '@orangebox/schema';
 import type { OpenCall } from './call-tracker.ts';
 import type { RecorderConfig } from './config.ts';
 import { type EndedSpan, type FinaliserHost, finaliseCall, type StoredCall } from './finaliser.ts';
@@ -140,14 +140,9 @@ class CallFinisher implements Finisher {
       redactor: () => host.redactor(),
       writeCallEnd: (record) => this.#append(record),
       onStored: (end, location, exchanges) => this.#offerCall(end, location, exchanges),
-      endStored: ({ record, snapshot }, { location, exchanges }, span, end) =>
-        this.#endStored(
-          record,
-          span,
-          storedJson(location, exchanges, source),
-          end,
-          jsonNow(snapshot, record.sizeBytes),
-          () => openCallSnapshot(location, exchanges, source),
+      endStored: (stored, { location, exchanges }, span, end) =>
+        this.#endStored(stored.record, span, storedJson(location, exchanges, source), end, jsonNow(stored), () =>
+          openCallSnapshot(location, exchanges, source),
         ),
       onEnded: (ended, isWritten) => this.#ended(ended, isWritten),
     };
@@ -282,8 +277,8 @@ class CallFinisher implements Finisher {
     return location !== undefined;
   }
 
-  #offerCall({ record, snapshot }: StoredCall, location: RecordLocation, exchanges: RecordLocation[]): void {
-    this.#offer(record, storedJson(location, exchanges, this.#host.source), jsonNow(snapshot, record.sizeBytes), () =>
+  #offerCall(stored: StoredCall, location: RecordLocation, exchanges: RecordLocation[]): void {
+    this.#offer(stored.record, storedJson(location, exchanges, this.#host.source), jsonNow(stored), () =>
       openCallSnapshot(location, exchanges, this.#host.source),
     );
   }
@@ -329,6 +324,7 @@ function storedJson(location: RecordLocation, exchanges: RecordLocation[], sourc
   return () => readCallSnapshotJson(location, exchanges, source);
 }
 
-function jsonNow(snapshot: Snapshot, sizeBytes: number): (() => Uint8Array) | undefined {
-  return isInPieces(sizeBytes) ? undefined : () => Buffer.from(JSON.stringify(snapshot));
+function jsonNow({ snapshot, record, bodies }: StoredCall): (() => Uint8Array) | undefined {
+  const { sizeBytes } = record;
+  return isInPieces(sizeBytes) ? undefined : () => snapshotJson(snapshot, sizeBytes, bodies);
 }

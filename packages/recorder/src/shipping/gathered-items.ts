@@ -26,9 +26,17 @@ const SHARED_MAX_BYTES = 512 * 1024;
 /** Uncompressed bytes of the snapshots of one request that are read for it. */
 const READ_MAX_BYTES = 1024 * 1024;
 
-/** Whether an item may share a request: it is small, and nothing went wrong with it yet. */
+/** JSON of a payload that may share a request. */
+const SHARING_MAX_JSON_BYTES = 512 * 1024;
+
+/** Whether an item may share a request: it is not large, and nothing went wrong with it yet. */
 export function mayShare(waiting: WaitingItem): boolean {
-  return !waiting.isAlone && waiting.failures === 0 && waiting.item.sizeBytes <= COMPRESSED_AT_ONCE_MAX_BYTES;
+  return !waiting.isAlone && waiting.failures === 0 && waiting.item.sizeBytes <= SHARING_MAX_JSON_BYTES;
+}
+
+/** Whether it is so small that compressing it is not left to another thread. */
+function isCompressedAtOnce({ sizeBytes }: ShipItem): boolean {
+  return sizeBytes <= COMPRESSED_AT_ONCE_MAX_BYTES;
 }
 
 /** What is gathered for the next request. */
@@ -42,6 +50,8 @@ export interface GatheredItems {
   readonly isDue: boolean;
   /** False: there is no room for it, or it does not compress. */
   tryAdd(waiting: WaitingItem, snapshotJsonNow: () => Uint8Array): boolean;
+  /** Takes one that was compressed elsewhere. */
+  add(waiting: WaitingItem, payload: Payload): void;
   take(): LoadedItem[];
   /** Whether one more of this size may be read for a request that has so much. */
   hasRoom(items: number, jsonBytes: number, item: ShipItem): boolean;
@@ -57,6 +67,15 @@ export function createGatheredItems(limits: SharingLimits, onDue: () => void): G
   let { sharedItems } = limits;
   let timer: NodeJS.Timeout | undefined;
   let isLate = false;
+  const add = (waiting: WaitingItem, payload: Payload): void => {
+    items.push({ waiting, payload });
+    gzipBytes += payload.gzip.length;
+    jsonBytes += waiting.item.sizeBytes;
+    timer ??= afterMs(limits.gatherMs, () => {
+      isLate = true;
+      onDue();
+    }).unref();
+  };
   const isFull = (): boolean => items.length >= sharedItems || gzipBytes >= SHARED_MAX_BYTES;
   return {
     get count() {
@@ -71,21 +90,16 @@ export function createGatheredItems(limits: SharingLimits, onDue: () => void): G
     get isDue() {
       return items.length > 0 && (isLate || isFull());
     },
+    add,
     tryAdd(waiting, snapshotJsonNow) {
-      if (sharedItems < 2 || isFull() || !mayShare(waiting)) return false;
+      if (sharedItems < 2 || isFull() || !mayShare(waiting) || !isCompressedAtOnce(waiting.item)) return false;
       let payload: Payload;
       try {
         payload = compressSnapshotNow(snapshotJsonNow());
       } catch {
         return false;
       }
-      items.push({ waiting, payload });
-      gzipBytes += payload.gzip.length;
-      jsonBytes += waiting.item.sizeBytes;
-      timer ??= afterMs(limits.gatherMs, () => {
-        isLate = true;
-        onDue();
-      }).unref();
+      add(waiting, payload);
       return true;
     },
     take() {

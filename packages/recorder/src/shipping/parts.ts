@@ -20,6 +20,10 @@ const EMPTY_BYTES = new Uint8Array(0);
  */
 export const COMPRESSED_AT_ONCE_MAX_BYTES: number = 32 * 1024;
 
+/** A window of 8 KiB, which is made ready in half the time of the usual one; up to twice that much JSON loses nothing by it. */
+const SMALL_WINDOW_BITS = 13;
+const SMALL_WINDOW_MAX_JSON_BYTES = 16 * 1024;
+
 /** A gzipped snapshot. */
 export interface Payload {
   gzip: Uint8Array;
@@ -44,7 +48,8 @@ export async function compressSnapshot(json: Uint8Array): Promise<Payload> {
 export function compressSnapshotNow(json: Uint8Array): Payload {
   // A result keeps the whole chunk that it was written to, so that it should not be much larger.
   const chunkSize = Math.min(16 * 1024, Math.max(1024, json.length >> 1));
-  const bytes = gzipSync(json, { level: LEVEL, chunkSize });
+  const windowBits = json.length <= SMALL_WINDOW_MAX_JSON_BYTES ? SMALL_WINDOW_BITS : undefined;
+  const bytes = gzipSync(json, { level: LEVEL, chunkSize, ...(windowBits && { windowBits }) });
   return payloadOf(bytes, sha256Hex(bytes));
 }
 

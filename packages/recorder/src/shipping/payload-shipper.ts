@@ -12,7 +12,7 @@ import { createExitWatch } from './exit-watch.ts';
 import { createPacing, type Pacing } from './pacing.ts';
 import { createGatheredItems, type GatheredItems, type LoadedItem, mayShare } from './gathered-items.ts';
 import { Abandoned, heldBytes, isLarge, payloadFor } from './large-items.ts';
-import { onlyPartOf, partsOf, type Payload } from './parts.ts';
+import { compressSnapshot, onlyPartOf, partsOf, type Payload } from './parts.ts';
 import { createTransport, type SendOutcome, type Transport } from './transport.ts';
 import { createWaitingItems, FAILURES_BEFORE_YIELDING, newItem, type WaitingItem } from './waiting-items.ts';
 import { afterMs, cancelTimer, nextTurn, nowMs } from '../timers.ts';
@@ -73,6 +73,9 @@ export function createShipper(
   return new PayloadShipper(config, host, all);
 }
 
+/** Compressed at a time beside the program: the thread pool is the program's. */
+const COMPRESSING_MAX = 8;
+
 /** What becomes of recordings that could not be sent. */
 const STAY =
   'they stay on this machine and are sent while this process lives, at the next start, or by "orangebox recover"';
@@ -111,6 +114,8 @@ class PayloadShipper implements Shipper {
   /** A snapshot is sent in pieces: one at a time. */
   #isLargeInFlight = false;
   #compressing = new AbortController();
+  /** What is compressed before it is gathered. */
+  #compressingItems = 0;
   #offered = 0;
   #shipped = 0;
   #failed = 0;
@@ -150,8 +155,7 @@ class PayloadShipper implements Shipper {
     }
     this.#unsent.set(item.key, nowMs());
     const waiting = newItem(item);
-    const isGathered =
-      snapshotJsonNow !== undefined && this.#mayGather(item) && this.#gathered.tryAdd(waiting, snapshotJsonNow);
+    const isGathered = snapshotJsonNow !== undefined && this.#mayGather(item) && this.#gather(waiting, snapshotJsonNow);
     if (!isGathered) this.#waiting.add(waiting);
     this.#pump(item, snapshotJsonNow);
   }
@@ -188,7 +192,7 @@ class PayloadShipper implements Shipper {
       offered: this.#offered,
       shipped: this.#shipped,
       failed: this.#failed,
-      pending: this.#waiting.size + this.#gathered.count + this.#itemsInFlight,
+      pending: this.#waiting.size + this.#gathered.count + this.#compressingItems + this.#itemsInFlight,
       inFlightBytes: this.#bytesInFlight + this.#gathered.jsonBytes,
       ...(oldestUnsentMs === undefined ? {} : { oldestUnsentMs }),
       ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
@@ -199,6 +203,34 @@ class PayloadShipper implements Shipper {
   #mayGather({ sizeBytes }: ShipItem): boolean {
     const bytes = this.#bytesInFlight + this.#gathered.jsonBytes + sizeBytes;
     return this.#waiting.size === 0 && this.#pacing.failures === 0 && bytes <= this.#limits.bytesInFlight;
+  }
+
+  /** False: it has to wait, as a few words. */
+  #gather(waiting: WaitingItem, snapshotJsonNow: () => Uint8Array): boolean {
+    if (this.#gathered.tryAdd(waiting, snapshotJsonNow)) return true;
+    if (!mayShare(waiting) || this.#gathered.sharedItems < 2 || this.#compressingItems >= COMPRESSING_MAX) return false;
+    let json: Uint8Array;
+    try {
+      json = snapshotJsonNow();
+    } catch {
+      return false;
+    }
+    const { sizeBytes } = waiting.item;
+    this.#compressingItems++;
+    this.#bytesInFlight += sizeBytes;
+    const compressed = (add: () => void): void => {
+      this.#compressingItems--;
+      this.#bytesInFlight -= sizeBytes;
+      add();
+      this.#pump();
+    };
+    void hidden(() =>
+      compressSnapshot(json).then(
+        (payload) => compressed(() => this.#gathered.add(waiting, payload)),
+        () => compressed(() => this.#waiting.putBack(waiting)),
+      ),
+    );
+    return true;
   }
 
   /** Starts as many sends as may run now, and comes back when a pause is over. */
@@ -438,7 +470,8 @@ class PayloadShipper implements Shipper {
   }
 
   #isIdle(): boolean {
-    return this.#waiting.size === 0 && this.#sending === 0 && this.#gathered.count === 0;
+    const isSending = this.#sending > 0 || this.#compressingItems > 0;
+    return !isSending && this.#waiting.size === 0 && this.#gathered.count === 0;
   }
 }
 

@@ -98,9 +98,27 @@ it('sends what is gathered at once when it is full, and when it is flushed', asy
   expect(sizesOf(receiver)).toEqual([4, 2]);
 });
 
+it('compresses what is not small beside the program, and has it share a request all the same', async () => {
+  const { receiver, shipper } = await setUp(undefined, { gatherMs: 600_000 });
+  const offers = [...some(2), offerOf(Buffer.from(JSON.stringify(randomBytes(40_000).toString('hex')))), ...some(1)];
+  for (const { item, now } of offers) shipper.offer(item, now);
+  expect(shipper.stats()).toMatchObject({ pending: 4 });
+  await shipper.flush(5000);
+  expect(
+    receiver
+      .payloads()
+      .map(({ key }) => key)
+      .sort(),
+  ).toEqual(keysOf(offers).sort());
+  expect(sizesOf(receiver).reduce((sum, size) => sum + size)).toBe(4);
+  expect(sizesOf(receiver).length).toBeLessThan(4);
+  expect(offers.map(({ reads }) => reads)).toEqual([0, 0, 0, 0]);
+  expect(shipper.stats()).toEqual({ offered: 4, shipped: 4, failed: 0, pending: 0, inFlightBytes: 0 });
+});
+
 it('sends a large snapshot by itself, and does not keep it waiting', async () => {
   const { receiver, shipper } = await setUp(undefined, { gatherMs: 600_000 });
-  const large = offerOf(Buffer.from(JSON.stringify(randomBytes(40_000).toString('hex'))));
+  const large = offerOf(Buffer.from(JSON.stringify(randomBytes(300_000).toString('hex'))));
   const [small] = some(1);
   if (!small) throw new Error('none');
   shipper.offer(small.item, small.now);
