@@ -46,8 +46,34 @@ const selfContained = (packages) => ({
     alwaysBundle: packages.map((p) => `@orangebox/${p}`),
     neverBundle: [/^node:/, /^@opentelemetry\//, /^@bufbuild\//, '@orangebox/recorder/recovery'],
   },
-  outputOptions: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] } },
+  outputOptions: { codeSplitting: { groups: [{ name: sharedChunk(), minShareCount: 2 }] } },
 });
+
+/** Names the chunk of what several chunks use: what an entry loads by itself stands apart from what only later chunks do. */
+function sharedChunk() {
+  const early = new Set();
+  return (id, chunking) => {
+    const getModuleInfo = (module) => chunking.getModuleInfo(module);
+    if (early.size === 0) for (const entry of entriesAbove(id, getModuleInfo)) addImports(entry, getModuleInfo, early);
+    return early.has(id) ? 'shared' : 'shared-later';
+  };
+}
+
+/** The entries from which a module is reached, at once or later. */
+function entriesAbove(id, getModuleInfo, seen = new Set()) {
+  if (seen.has(id)) return [];
+  seen.add(id);
+  const info = getModuleInfo(id);
+  const above = [...(info?.importers ?? []), ...(info?.dynamicImporters ?? [])];
+  return [...(info?.isEntry ? [id] : []), ...above.flatMap((importer) => entriesAbove(importer, getModuleInfo, seen))];
+}
+
+/** Adds a module and all that is loaded with it. */
+function addImports(id, getModuleInfo, found) {
+  if (found.has(id)) return;
+  found.add(id);
+  for (const imported of getModuleInfo(id)?.importedIds ?? []) addImports(imported, getModuleInfo, found);
+}
 
 /**
  * The recorder's recovery is a build of its own: what it shares with the rest would be loaded with the recorder's core.

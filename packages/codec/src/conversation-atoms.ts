@@ -10,9 +10,10 @@ import { INPUT_ROLE } from './adapters/openai-embeddings.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { isClientCall } from './client-call.ts';
 
-/** One thing that was said. */
+/** One thing that was said: what is hashed of it is its text, and the JSON of what was said after that. */
 export interface Atom {
   text: string;
+  said?: string;
   /** The model said it. */
   byModel: boolean;
   /** Of a tool call: its id, and the atom's text without it. */
@@ -45,14 +46,14 @@ function addAtoms(atoms: Atom[], message: Message): void {
   const byModel = role === 'assistant';
   const text = (message.text ?? '') + (message.refusal ?? '');
   const said = byModel ? withoutThinking(text) : text.trim();
-  if (said !== '') atoms.push({ text: `${role} ${JSON.stringify(said)}`, byModel });
+  if (said !== '') atoms.push({ text: `${role} `, said, byModel });
   for (const file of message.attachments ?? []) {
     atoms.push({ text: `${role} file ${file.type} ${file.sizeBytes ?? ''} ${file.name ?? ''}`, byModel });
   }
   for (const call of message.toolCalls ?? []) if (isClientCall(call)) atoms.push(callAtom(call));
   const result = message.toolResult;
   if (result && isClientResult(message)) {
-    atoms.push({ text: `result ${result.callId ?? ''} ${JSON.stringify(result.content)}`, byModel: false });
+    atoms.push({ text: `result ${result.callId ?? ''} `, said: result.content, byModel: false });
   }
 }
 

@@ -5,6 +5,7 @@
 import type { CallView, Chain, Message, RequestView, ResponseView, ToolResult } from '@orangebox/schema';
 import { type Atom, chatAtoms } from './conversation-atoms.ts';
 import type { Sha256 } from './hash.ts';
+import { withJsonOf } from './json-text.ts';
 
 /** A place in a conversation at which a call may have been made: all before it is that call's request. */
 export interface Junction {
@@ -27,7 +28,8 @@ export interface ConversationHashes {
 }
 
 function extend(hash: string, atom: Atom, sha256: Sha256): string {
-  return sha256(`${hash}\n${atom.text}`);
+  const head = `${hash}\n${atom.text}`;
+  return sha256(atom.said === undefined ? head : withJsonOf(head, atom.said));
 }
 
 /** Hashes of a request's messages. */

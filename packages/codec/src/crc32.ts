@@ -9,26 +9,27 @@ export type Crc32 = (bytes: Uint8Array, before?: number) => number;
 
 const SLICES = 8;
 
-/** Eight tables of 256, so that eight bytes are folded in one step. */
-const TABLES: Uint32Array = makeTables();
+/** Eight tables of 256, so that eight bytes are folded in one step; made where they are needed. */
+let tables: Uint32Array | undefined;
 
 function makeTables(): Uint32Array {
-  const tables = new Uint32Array(256 * SLICES);
+  const made = new Uint32Array(256 * SLICES);
   for (let n = 0; n < 256; n++) {
     let c = n;
     for (let k = 0; k < 8; k++) c = c & 1 ? (c >>> 1) ^ 0xedb88320 : c >>> 1;
-    tables[n] = c;
+    made[n] = c;
   }
-  for (let i = 256; i < tables.length; i++) {
-    const before = tables[i - 256] ?? 0;
-    tables[i] = (before >>> 8) ^ (tables[before & 255] ?? 0);
+  for (let i = 256; i < made.length; i++) {
+    const before = made[i - 256] ?? 0;
+    made[i] = (before >>> 8) ^ (made[before & 255] ?? 0);
   }
-  return tables;
+  return made;
 }
 
 /** CRC-32 of bytes, in plain JavaScript. */
 export function crc32(bytes: Uint8Array, before = 0): number {
-  const t = TABLES as ArrayLike<number> as number[];
+  tables ??= makeTables();
+  const t = tables as ArrayLike<number> as number[];
   const b = bytes as ArrayLike<number> as number[];
   const length = bytes.length;
   const whole = length - (length % SLICES);

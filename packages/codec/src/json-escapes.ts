@@ -5,9 +5,10 @@ import { utf8 } from './bytes.ts';
 const ESCAPE_BYTES: Uint8Array = new Uint8Array(256).fill(5, 0, 0x20);
 for (const char of '\b\t\n\f\r"\\') ESCAPE_BYTES[char.charCodeAt(0)] = 1;
 /** What stands for such a byte. */
-const ESCAPED: readonly (Uint8Array | undefined)[] = Array.from({ length: 256 }, (_, code) =>
-  ESCAPE_BYTES[code] === 0 ? undefined : utf8(JSON.stringify(String.fromCharCode(code)).slice(1, -1)),
-);
+const ESCAPED: Uint8Array[] = [];
+for (let code = 0; code <= 0x5c; code++) {
+  if (ESCAPE_BYTES[code] !== 0) ESCAPED[code] = utf8(JSON.stringify(String.fromCharCode(code)).slice(1, -1));
+}
 
 const NO_WORDS = new Int32Array(0);
 

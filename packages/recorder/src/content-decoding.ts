@@ -1,8 +1,10 @@
 /** Content codings of HTTP, decoded with `node:zlib`: beside the program for recording, synchronously for reading. */
-import * as zlib from 'node:zlib';
 import type { Transform } from 'node:stream';
 import type { HeaderList } from '@orangebox/schema';
 import { joinedHeader } from './joined-header.ts';
+
+// A namespace that is imported is copied name by name, before the first request leaves.
+const zlib = process.getBuiltinModule('node:zlib');
 
 /** There from Node 22.15 on. */
 const zstd: {

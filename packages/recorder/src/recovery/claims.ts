@@ -3,7 +3,22 @@
  * holder is gone is taken over; what it had done is in its cursor.
  */
 import { randomBytes } from 'node:crypto';
-import * as fs from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  futimesSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  opendirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+  type Dir,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
@@ -21,7 +36,7 @@ const NEAR_SILENT_MS = 600_000;
 /** What belongs to no series is removed when it is that old. */
 const ORPHAN_MS = 3600_000;
 const MAX_CLAIM_BYTES = 64 * 1024;
-const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** What a holder does. `program`: a recorder that ships its own calls; `start`: one that recovers what others left. */
 const KINDS = ['program', 'recover', 'ship', 'start', 'sweep'] as const;
@@ -81,7 +96,7 @@ export class Claim {
   touch(): boolean {
     if (!this.#isOpen || !this.isHeld()) return false;
     const now = new Date(nowMs());
-    fs.futimesSync(this.#fd, now, now);
+    futimesSync(this.#fd, now, now);
     return true;
   }
 
@@ -89,7 +104,7 @@ export class Claim {
   isHeld(): boolean {
     if (!this.#isOpen) return false;
     try {
-      return fs.lstatSync(this.#path).ino === fs.fstatSync(this.#fd).ino;
+      return lstatSync(this.#path).ino === fstatSync(this.#fd).ino;
     } catch {
       return false;
     }
@@ -111,7 +126,7 @@ export class Claim {
   keep(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    fs.closeSync(this.#fd);
+    closeSync(this.#fd);
   }
 
   /** In place and with one write, so that a claim that was taken away is not written over the new one. */
@@ -120,7 +135,7 @@ export class Claim {
     this.#sizeBytes = Math.max(this.#sizeBytes, 512, Buffer.byteLength(text));
     const bytes = Buffer.alloc(this.#sizeBytes, ' ');
     bytes.write(text);
-    fs.writeSync(this.#fd, bytes, 0, bytes.length, 0);
+    writeSync(this.#fd, bytes, 0, bytes.length, 0);
   }
 }
 
@@ -138,11 +153,11 @@ export function programClaimPath(dir: string, series: string): string {
 export function prepareClaims(dir: string): void {
   const path = join(dir, CLAIMS_DIRECTORY);
   try {
-    fs.mkdirSync(path, { mode: 0o700 });
+    mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  const stat = fs.lstatSync(path);
+  const stat = lstatSync(path);
   if (!stat.isDirectory()) throw new Error(`${path} is not a directory`);
   const own = process.geteuid?.();
   if (own !== undefined && stat.uid !== own) throw new Error(`${path} belongs to another user`);
@@ -170,18 +185,18 @@ export function takeClaim(path: string, kind: ClaimKind): Claim | undefined {
 
 /** What stands in a claim file; undefined when there is none. */
 export function readClaim(path: string): FoundClaim | undefined {
-  const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+  const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return undefined;
   const found = { content: undefined, modifiedMs: stat.mtimeMs, isFile: stat.isFile() };
   if (!stat.isFile() || stat.size > MAX_CLAIM_BYTES) return found;
   try {
-    const fd = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       const bytes = Buffer.alloc(MAX_CLAIM_BYTES);
-      const size = fs.readSync(fd, bytes, 0, bytes.length, 0);
+      const size = readSync(fd, bytes, 0, bytes.length, 0);
       return { ...found, content: parseClaim(bytes.toString('utf8', 0, size)) };
     } finally {
-      fs.closeSync(fd);
+      closeSync(fd);
     }
   } catch {
     return found;
@@ -199,18 +214,18 @@ export function isStale({ content, modifiedMs, isFile }: FoundClaim): boolean {
 /** Removes what is left in the directory of claims for series that are gone. Never throws. */
 export function* sweepClaims(dir: string, series: ReadonlySet<string>): Steps<void> {
   const directory = join(dir, CLAIMS_DIRECTORY);
-  let entries: fs.Dir | undefined;
+  let entries: Dir | undefined;
   try {
-    if (!fs.lstatSync(directory).isDirectory()) return;
+    if (!lstatSync(directory).isDirectory()) return;
     // Piece by piece: a directory that every run of a small program leaves a series in has tens of thousands.
-    entries = fs.opendirSync(directory);
+    entries = opendirSync(directory);
     for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
       yield;
       const { name } = entry;
       if (series.has(name.split('.json')[0]?.replace(/\.(?:program|done)$/, '') ?? '') && !name.endsWith('.stale'))
         continue;
       const path = join(directory, name);
-      const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+      const stat = lstatSync(path, { throwIfNoEntry: false });
       if (stat && nowMs() - stat.mtimeMs > ORPHAN_MS) removeQuietly(path);
     }
   } catch {
@@ -223,7 +238,7 @@ export function* sweepClaims(dir: string, series: ReadonlySet<string>): Steps<vo
 function createClaim(path: string, kind: ClaimKind, cursor: Cursor | undefined): Claim | undefined {
   let fd: number;
   try {
-    fd = fs.openSync(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0o600);
+    fd = openSync(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
     throw error;
@@ -246,7 +261,7 @@ function createClaim(path: string, kind: ClaimKind, cursor: Cursor | undefined):
 function removeStale(path: string, judged: FoundClaim): boolean {
   const aside = `${path}.${randomBytes(8).toString('hex')}.stale`;
   try {
-    fs.renameSync(path, aside);
+    renameSync(path, aside);
   } catch {
     return false;
   }
@@ -257,7 +272,7 @@ function removeStale(path: string, judged: FoundClaim): boolean {
   }
   // Somebody was faster and this is theirs: it goes back, unless a third one has taken the place.
   try {
-    fs.linkSync(aside, path);
+    linkSync(aside, path);
   } catch {
     // Its holder sees that it is gone.
   }
@@ -267,7 +282,7 @@ function removeStale(path: string, judged: FoundClaim): boolean {
 
 function removeQuietly(path: string): void {
   try {
-    fs.rmSync(path, { force: true });
+    rmSync(path, { force: true });
   } catch {
     // A directory somebody put there, or no permission any more: it bars nothing.
   }
