@@ -200,6 +200,7 @@ export class DirectoryBounds {
         own,
         keepFromN: () => this.#options.keepFromN(),
         writtenBytes: () => this.#writtenBytes,
+        isUrgent: () => this.#usedBytes > this.#thresholds.bodyBytes,
         onSize: (totalBytes, atWrittenBytes) => {
           this.#listedBytes = totalBytes;
           this.#listedAtWritten = atWrittenBytes;

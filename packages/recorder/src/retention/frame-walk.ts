@@ -31,7 +31,8 @@ export interface WalkedFrame {
  */
 export type WalkState = 'whole' | 'unclean' | 'unknown';
 
-const BLOCK_BYTES = 128 * 1024;
+/** Each waits for a turn of the program. */
+const BLOCK_BYTES = 512 * 1024;
 /** Of a larger JSON frame the first part tells enough; its checksum is not looked at. */
 const LARGE_JSON_BYTES = 1024 * 1024;
 const CHUNK_CONTENT_BYTES = 20;

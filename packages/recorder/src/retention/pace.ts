@@ -1,8 +1,10 @@
 /** Work beside the program: short slices of the main thread, with pauses in which the program goes on. */
-import { afterMs } from '../timers.ts';
+import { afterMs, nextTurn } from '../timers.ts';
 
 const SLICE_MS = 1;
 const PAUSE_MS = 4;
+/** Where recordings are lost meanwhile: a busy program's turns are long, and each of them gives one slice. */
+const URGENT_SLICE_MS = 5;
 
 /** Measures slices and pauses between them. Its timers keep no process alive. */
 export class Pace {
@@ -13,6 +15,8 @@ export class Pace {
   #since = performance.now();
   #longestMs = 0;
   #usedMs = 0;
+  /** Recordings are lost as long as the work is not done. */
+  isUrgent: () => boolean = () => false;
 
   /** @param clock what slices are measured with, where the time of the wall is that of other programs too */
   constructor(sliceMs: number = SLICE_MS, pauseMs: number = PAUSE_MS, clock: () => number = () => performance.now()) {
@@ -34,13 +38,17 @@ export class Pace {
 
   /** The slice is used up: {@link rest}. */
   get isOver(): boolean {
-    return performance.now() - this.#since >= this.#sliceMs;
+    return performance.now() - this.#since >= (this.isUrgent() ? URGENT_SLICE_MS : this.#sliceMs);
   }
 
   /** Lets the program go on for a while. */
   async rest(): Promise<void> {
     this.#note();
-    await new Promise<void>((resolve) => void afterMs(this.#pauseMs, resolve).unref());
+    const isUrgent = this.isUrgent();
+    await new Promise<void>((resolve) => {
+      if (isUrgent) nextTurn(resolve).unref();
+      else afterMs(this.#pauseMs, resolve).unref();
+    });
     this.#resume();
   }
 

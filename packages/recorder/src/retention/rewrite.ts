@@ -53,7 +53,8 @@ export interface RewriteFs {
 /** The real one. */
 export const rewriteFs: RewriteFs = { open: fs.open, rename: (from, to) => fsNow.renameSync(from, to) };
 
-const COPY_BYTES = 256 * 1024;
+/** Read and written at a time, whatever the number of ranges: each waits for a turn of the program. */
+const COPY_BYTES = 512 * 1024;
 const LEFT: Rewritten = { outcome: 'left', freedBytes: 0, sizeBytes: 0, isSpare: false };
 
 /** Rewrites or removes a file. @throws the file system's error; the file is then as it was */
@@ -146,11 +147,7 @@ async function writeBeside(
   let isPlaced = false;
   try {
     try {
-      for (const [i, { from, to }] of moved.entries()) {
-        if (i === 2) await writeAll(target, forgotten, pace);
-        await copy(handle, target, from, to, pace);
-      }
-      if (moved.length <= 2) await writeAll(target, forgotten, pace);
+      await new Copy(handle, target, pace).run(moved, forgotten);
       // Its age is that of its records.
       await pace.io(target.utimes(file.modifiedMs / 1000, file.modifiedMs / 1000));
       await pace.io(target.sync());
@@ -169,13 +166,60 @@ async function writeBeside(
   return true;
 }
 
-async function copy(from: fs.FileHandle, to: fs.FileHandle, start: number, end: number, pace: Pace): Promise<void> {
-  const block = Buffer.allocUnsafeSlow(Math.min(COPY_BYTES, end - start));
-  for (let at = start; at < end; ) {
-    const { bytesRead } = await pace.io(from.read(block, 0, Math.min(block.length, end - at), at));
+/** Copies ranges of one file to another, block by block. */
+class Copy {
+  readonly #from: fs.FileHandle;
+  readonly #to: fs.FileHandle;
+  readonly #pace: Pace;
+  readonly #out: Buffer = Buffer.allocUnsafeSlow(COPY_BYTES);
+  #filled = 0;
+  readonly #block: Buffer = Buffer.allocUnsafeSlow(COPY_BYTES);
+  #start = 0;
+  #length = 0;
+
+  constructor(from: fs.FileHandle, to: fs.FileHandle, pace: Pace) {
+    this.#from = from;
+    this.#to = to;
+    this.#pace = pace;
+  }
+
+  /** What is inserted comes behind the first frame. */
+  async run(ranges: readonly MovedRange[], inserted: Uint8Array): Promise<void> {
+    for (const [i, { from, to }] of ranges.entries()) {
+      if (i === 2) await this.#put(inserted);
+      await this.#range(from, to);
+      await this.#pace.restIfOver();
+    }
+    if (ranges.length <= 2) await this.#put(inserted);
+    await writeAll(this.#to, this.#out.subarray(0, this.#filled), this.#pace);
+  }
+
+  async #range(from: number, to: number): Promise<void> {
+    for (let at = from; at < to; ) {
+      if (at < this.#start || at >= this.#start + this.#length) await this.#read(at);
+      const bytes = this.#block.subarray(at - this.#start, Math.min(this.#length, to - this.#start));
+      await this.#put(bytes);
+      at += bytes.length;
+    }
+  }
+
+  async #read(at: number): Promise<void> {
+    const { bytesRead } = await this.#pace.io(this.#from.read(this.#block, 0, this.#block.length, at));
     if (bytesRead === 0) throw new Error('the file became shorter');
-    await writeAll(to, block.subarray(0, bytesRead), pace);
-    at += bytesRead;
+    this.#start = at;
+    this.#length = bytesRead;
+  }
+
+  async #put(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      const part = bytes.subarray(at, at + this.#out.length - this.#filled);
+      this.#out.set(part, this.#filled);
+      this.#filled += part.length;
+      at += part.length;
+      if (this.#filled < this.#out.length) continue;
+      await writeAll(this.#to, this.#out, this.#pace);
+      this.#filled = 0;
+    }
   }
 }
 

@@ -44,6 +44,7 @@ export class Sweeper {
   /** Looks at the directory, and makes room where a bound is passed. Rejects only where claims can't be written. */
   async sweep(scope: SweepScope, nowMs: number): Promise<SweepResult> {
     const pace = this.#pace();
+    pace.isUrgent = () => scope.isUrgent?.() === true;
     const writtenBefore = scope.writtenBytes();
     const listing = await listDirectory(scope.dir, pace);
     const result: SweepResult = {
