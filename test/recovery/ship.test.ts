@@ -206,7 +206,7 @@ it('waits for a directory that is not there yet, and ends there when it is told 
   await running.said('streaming');
   await otlp.until(() => keysOf(otlp).length === 2);
   early.child.kill('SIGTERM');
-  expect((await early.ended).stdout).toContain(`shipping the recordings in ${dir}`);
+  expect((await early.ended).stdout).toContain(`shipping the recordings in ${dir} to http://127.0.0.1:`);
 
   const idle = startCli(['ship', never], { cwd, env: { ORANGEBOX_ENDPOINT: otlp.url } });
   clean.push(() => void idle.child.kill('SIGKILL'));

@@ -121,6 +121,12 @@ describe('values', () => {
     ]);
   });
 
+  it('of sizes are named as one would write them', () => {
+    const said: string[] = [];
+    readConfig({ ORANGEBOX_DIR_BYTES: 'much' }, (_, message) => said.push(message));
+    expect(said).toEqual(['ORANGEBOX_DIR_BYTES is not a size such as 64MiB; using 1024MiB']);
+  });
+
   it('of patterns are one regular expression or a JSON array of them, none of which may match nothing', () => {
     expect(read({ ORANGEBOX_REDACT: '[a-z]{3}-\\d{4}' }).config.redactPatterns).toEqual([/[a-z]{3}-\d{4}/g]);
     expect(read({ ORANGEBOX_REDACT: '["a+", "b"]' }).config.redactPatterns).toEqual([/a+/g, /b/g]);

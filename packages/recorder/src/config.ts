@@ -104,15 +104,22 @@ export function readConfig(env: Env, onWarning: ConfigWarning, cwd: () => string
     warn(name, `${name} is not one of ${allowed.join(', ')}; using ${fallback}`);
     return fallback;
   };
-  const number = (name: string, fallback: number, parse: (raw: string) => number | undefined, what: string): number => {
+  const number = (
+    name: string,
+    fallback: number,
+    parse: (raw: string) => number | undefined,
+    what: string,
+    written: string = String(fallback),
+  ): number => {
     const raw = valueOf(env, name);
     if (raw === undefined) return fallback;
     const value = parse(raw);
     if (value !== undefined) return value;
-    warn(name, `${name} is not ${what}; using ${fallback}`);
+    warn(name, `${name} is not ${what}; using ${written}`);
     return fallback;
   };
-  const bytes = (name: string, fallback: number): number => number(name, fallback, parseBytes, 'a size in bytes');
+  const bytes = (name: string, fallback: number): number =>
+    number(name, fallback, parseBytes, 'a size such as 64MiB', `${fallback / MIB}MiB`);
 
   const level = oneOf('ORANGEBOX_LEVEL', LEVELS, 'full');
   const otel = readOtel(env, oneOf, number);

@@ -42,7 +42,7 @@ function ruleOf(given: unknown): SampleRule {
 
 function ratioOf(value: unknown): number {
   if (typeof value === 'number' && value >= 0 && value <= 1) return value;
-  throw new Error('a ratio is not a number from 0 to 1');
+  throw new Error(value === undefined ? 'a rule has no ratio' : 'a ratio is not a number from 0 to 1');
 }
 
 function patternOf(value: unknown, name: string): string {

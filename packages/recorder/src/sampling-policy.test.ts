@@ -126,7 +126,7 @@ it.each([
   ['{"errors":1}', 'errors'],
   ['{"slowMs":"5s"}', 'slowMs'],
   ['{"rules":{}}', 'not a list'],
-  ['{"rules":[{"model":"m"}]}', 'from 0 to 1'],
+  ['{"rules":[{"model":"m"}]}', 'a rule has no ratio'],
   ['{"rules":[{"model":3,"ratio":1}]}', 'model of a rule'],
   ['{"rules":[{"metadata":{"a":[]},"ratio":1}]}', 'metadata of a rule'],
   ['{"ration":0.1}', '"ration" means nothing'],

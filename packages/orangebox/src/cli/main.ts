@@ -312,7 +312,11 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => ps(context, options));
     });
 
-  add('audit', 'run a command with planted marks and report whatever of Orangebox is where it should not be')
+  // It records to a directory of its own.
+  program
+    .command('audit')
+    .description('run a command with planted marks and report whatever of Orangebox is where it should not be')
+    .allowExcessArguments(false)
     .argument('<command...>', 'the command and its arguments: orangebox audit -- node app.js')
     .option(
       '--live',

@@ -48,7 +48,8 @@ export async function ship(
   });
   const { payloads } = host;
   if (!payloads) throw usage('no endpoint is set', 'name it with ORANGEBOX_ENDPOINT or --endpoint');
-  log.say('started', `shipping the recordings in ${dir}`);
+  // The origin alone: its path may be a secret.
+  log.say('started', `shipping the recordings in ${dir} to ${new URL(config.endpoint).origin}`);
   // The recorder's sockets and timers never keep a process alive; here somebody waits for them.
   const alive = setInterval(() => undefined, 60_000);
   const sweeping = new AbortController();
