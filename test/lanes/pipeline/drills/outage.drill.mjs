@@ -15,6 +15,8 @@ import { mebibytes, report } from './measured.mjs';
 const quick = process.env.PIPELINE_QUICK !== undefined;
 /** `ORANGEBOX_MEMORY_BYTES`, and code, heap and the snapshots of 12 MiB that are being made and sent. */
 const ADDED_MAX_BYTES = 64 * 2 ** 20 + 128 * 2 ** 20;
+/** Some more than the calls that a program makes while the collector gathers a batch. */
+const SPANS_OF_A_SECOND = 20;
 const results = [];
 let bareBytes = 0;
 
@@ -52,6 +54,16 @@ describe.concurrent('nothing is lost', () => {
     expect(result.program.peakRssBytes - bareBytes).toBeLessThan(ADDED_MAX_BYTES);
     expect(result.signs.filter(({ seen }) => !seen)).toEqual([]);
     if (fault.isCut) expect(result.cuts).toBeGreaterThan(0);
+    if (result.recovered) {
+      const { promised, inJaeger, output } = result.recovered;
+      report(`Spans, ${fault.title}`, {
+        'of calls': promised,
+        'in Jaeger by the program': result.metadata.inJaeger,
+        'in Jaeger after recovery': inJaeger,
+      });
+      // What a collector had taken and not passed on when it was killed, a second of it, is on nobody's list.
+      expect(inJaeger, output).toBeGreaterThanOrEqual(promised - SPANS_OF_A_SECOND);
+    }
   });
 
   it('of a program that is killed in an outage, once it is recovered', async () => {

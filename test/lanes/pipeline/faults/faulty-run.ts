@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Pipeline, pipeline, type PipelineOptions } from '../pipeline.ts';
 import { bucketOf } from '../stored-objects.ts';
 import { compareStore, type Compared, isWhole, keysInJaeger, objectsByKey, promisedKeys } from './compared.ts';
+import { recover } from './recover.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type S3Proxy, startS3Proxy } from './s3-proxy.ts';
 import { type CallsMade, type Load, startSteadyProgram } from './steady-program.ts';
@@ -33,6 +34,8 @@ export interface Fault {
   options?(config: FaultConfig): PipelineOptions;
   /** The program's payloads go through a proxy that can cut. */
   isCut?: boolean;
+  /** Exporters give spans up that can't be sent for long: `orangebox recover` has to bring them. */
+  recoversSpans?: boolean;
   /** Makes the fault and ends it. */
   happen(scene: FaultScene): Promise<void>;
   /** Jaeger dies, with the spans in its memory: only those of later calls are looked for. */
@@ -68,6 +71,8 @@ export interface FaultResult {
   news: string[];
   /** Calls whose span is in Jaeger. */
   metadata: { promised: number; inJaeger: number };
+  /** The same after `orangebox recover`, where the program had not brought all of them there. */
+  recovered?: { promised: number; inJaeger: number; output: string };
 }
 
 /** What the program does unless a fault says otherwise. */
@@ -119,6 +124,10 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
     const { code, stderr } = await program.end();
     const payloads = await compareStore(servers, program.recordings);
     await watch.stop();
+    const metadata = await spansOf(
+      servers,
+      await promisedKeys(program.recordings, fault.forgetsSpans ? faultMs + 1000 : 0),
+    );
     return {
       name: fault.name,
       title: fault.title,
@@ -136,7 +145,8 @@ export async function runFault(fault: Fault, config: FaultConfig, quick = false)
         return { metric, value, seen: value > Math.max(above, usual) };
       }),
       news: watch.news('fault', 'before'),
-      metadata: await spansOf(servers, await promisedKeys(program.recordings, fault.forgetsSpans ? faultMs + 1000 : 0)),
+      metadata,
+      ...(fault.recoversSpans && { recovered: await recoveredSpans(servers, program.recordings) }),
     };
   } finally {
     await watch.stop().catch(() => undefined);
@@ -172,6 +182,11 @@ async function spansOf(servers: Pipeline, keys: readonly string[]): Promise<Faul
     if (inJaeger === keys.length || Date.now() > deadline) return { promised: keys.length, inJaeger };
     await wait(2000);
   }
+}
+
+async function recoveredSpans(servers: Pipeline, recordings: string): Promise<Required<FaultResult>['recovered']> {
+  const { output } = await recover(recordings, servers.programEnv);
+  return { ...(await spansOf(servers, await promisedKeys(recordings, 0))), output };
 }
 
 /** The most that a series showed in the fault and after it. */

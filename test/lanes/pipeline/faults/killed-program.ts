@@ -1,12 +1,9 @@
 /** A program that is killed while nobody takes its recordings, and what `orangebox recover` brings to the store afterwards. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { inRepository } from '../../../helpers/repository.ts';
 import { pipeline } from '../pipeline.ts';
-import { cleanEnvironment } from '../servers/index.ts';
 import { compareStore, type Compared } from './compared.ts';
 import { LOAD, untilStored } from './faulty-run.ts';
+import { recover, type Recovered } from './recover.ts';
 import { startSteadyProgram } from './steady-program.ts';
 
 /** What became of its calls. */
@@ -17,7 +14,7 @@ export interface KilledResult {
   before: Compared;
   payloads: Compared;
   /** Of `orangebox recover`. */
-  recovered: { code: number | null; output: string };
+  recovered: Recovered;
   seconds: number;
 }
 
@@ -47,20 +44,4 @@ export async function killInOutage(seconds: number): Promise<KilledResult> {
     await program.remove();
     await servers.stop();
   }
-}
-
-async function recover(directory: string, env: Readonly<Record<string, string>>): Promise<KilledResult['recovered']> {
-  const cli = inRepository('packages/orangebox/dist/cli.mjs');
-  const child = spawn(process.execPath, [cli, 'recover', directory, '--timeout', '300s'], {
-    env: cleanEnvironment(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output };
 }

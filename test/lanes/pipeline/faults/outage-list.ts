@@ -25,6 +25,7 @@ export const OUTAGES: readonly Fault[] = [
     name: 'collector-down-long',
     title: 'collector down for 10 minutes',
     load: () => SLOW_LOAD,
+    recoversSpans: true,
     // Its page is gone, and the metrics of the programs with it.
     async happen({ servers: { collector }, seconds }) {
       await collector.kill('SIGKILL');
