@@ -12,7 +12,7 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { ATTR, INSTRUMENTATION_SCOPE, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
+import { ATTR, type FidelityReason, INSTRUMENTATION_SCOPE, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import { BatchProcessor } from './batch-processor.ts';
 import { API_SPAN_KIND, API_STATUS_ERROR, hrTime } from './api-shapes.ts';
@@ -196,11 +196,13 @@ async function createProcessor(
   return { processor, exporting };
 }
 
-/** Span ids of calls and tools; attempts have no snapshot of their own. */
+/** Span ids of calls and tools that stand in the segment: attempts have no snapshot of their own, and what is not kept no end. */
 function ownSpanIds(spans: readonly ReadableSpan[]): string[] {
-  return spans.flatMap((span) =>
-    span.attributes[ATTR.snapshotFidelity] === undefined ? [] : [span.spanContext().spanId],
-  );
+  const notSampled: FidelityReason = 'not_sampled';
+  return spans.flatMap((span) => {
+    const { [ATTR.snapshotFidelity]: level, [ATTR.snapshotFidelityReason]: reason } = span.attributes;
+    return level === undefined || reason === notSampled ? [] : [span.spanContext().spanId];
+  });
 }
 
 async function otlpExporterFactory(
