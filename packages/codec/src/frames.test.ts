@@ -94,6 +94,18 @@ describe('a segment', () => {
     expect(end).toMatchObject({ state: 'damaged', damagedFrames: 1 });
   });
 
+  it('counts a number that JSON can not write again as damage, in whatever member', () => {
+    for (const text of ['{"key":"k","more":1e999}', '{"key":"k","more":[{"deep":-1e400}]}']) {
+      const wrong = encodeRecord({ type: 'shipped', key: text.slice(8) } as SegmentRecord);
+      const json = utf8(text.padEnd(wrong.length - 9));
+      wrong.set(json.subarray(0, wrong.length - 9), 9);
+      new DataView(wrong.buffer).setUint32(4, crc32(wrong.subarray(8)), true);
+      const { records: kept, end } = read(concatBytes([encodeSegmentHeader(), wrong, frames[1] ?? wrong]));
+      expect(kept).toEqual([records[1]]);
+      expect(end).toMatchObject({ state: 'damaged', damagedFrames: 1 });
+    }
+  });
+
   it('passes over record types of a later release', () => {
     const later = encodeRecord({ type: 'shipped', key: 'k' });
     later[8] = 200;

@@ -21,7 +21,7 @@ export function compileShape(schema: JsonObject): ShapeCheck {
     });
   }
   const check = compile(schema, definitions);
-  return (value) => (isDeeper(value, MAX_DEPTH) ? 'is nested too deep' : check(value, ''));
+  return (value) => unwritable(value, MAX_DEPTH) ?? check(value, '');
 }
 
 function compile(schema: JsonObject, definitions: ReadonlyMap<string, Check>): Check {
@@ -136,19 +136,23 @@ function asObject(value: Json | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** Whether a value nests deeper than a limit; walks level by level, so that depth costs no stack. */
-function isDeeper(value: unknown, limit: number): boolean {
+/**
+ * What JSON.parse gives and nobody can write again: a value that nests deeper than a limit, or the infinity that a number such
+ * as 1e999 becomes. Walks level by level, so that depth costs no stack.
+ */
+function unwritable(value: unknown, limit: number): string | undefined {
   let level: unknown[] = [value];
   for (let depth = 0; depth <= limit; depth++) {
     const next: unknown[] = [];
     for (const item of level) {
       if (typeof item !== 'object' || item === null) continue;
       for (const inner of Array.isArray(item) ? item : Object.values(item)) {
+        if (typeof inner === 'number' && !Number.isFinite(inner)) return 'has a number that is out of range';
         if (typeof inner === 'object' && inner !== null) next.push(inner);
       }
     }
-    if (next.length === 0) return false;
+    if (next.length === 0) return undefined;
     level = next;
   }
-  return true;
+  return 'is nested too deep';
 }
