@@ -6,6 +6,7 @@ import type { RequestView, ResponseView } from '@orangebox/schema';
 import { type Answer, type ConversationHashes, hashAnswer, hashConversation, type Junction } from './conversation.ts';
 import { answerItemIds, isUniqueId, quotes, requestItemIds, settingText } from './conversation-evidence.ts';
 import type { Sha256 } from './hash.ts';
+import { MultiMap } from './multi-map.ts';
 
 /** Where a call was made; compared by identity. */
 export interface CallPlace {
@@ -48,7 +49,7 @@ interface Entry {
   order: number;
   after: string | undefined;
   continued: boolean;
-  keys: Set<string>;
+  keys: readonly string[];
   /** Hash of system prompt and tools. */
   setting: string;
   /** Ids of the answer's items, which clients of the responses API send back. */
@@ -71,7 +72,7 @@ export const CONVERSATION_INDEX_MAX_ENTRIES = 10_000;
 export class ConversationIndex {
   readonly #sha256: Sha256;
   readonly #maxEntries: number;
-  readonly #byKey = new Map<string, Set<Entry>>();
+  readonly #byKey = new MultiMap<Entry>();
   readonly #entries = new Set<Entry>();
   /** A request is hashed once, for its match and for its entry; so are its setting and its answer. */
   readonly #hashed = new WeakMap<RequestView, ConversationHashes>();
@@ -133,7 +134,7 @@ export class ConversationIndex {
       order: this.#order++,
       after: choices[0]?.after,
       continued: false,
-      keys,
+      keys: [...keys],
       setting,
       itemIds: answerItemIds(response),
       responseId: response.id,
@@ -141,11 +142,7 @@ export class ConversationIndex {
       hasUniqueCalls: response.toolCalls.some((toolCall) => isUniqueId(toolCall.id)),
     };
     this.#entries.add(entry);
-    for (const key of keys) {
-      const known = this.#byKey.get(key);
-      if (known) known.add(entry);
-      else this.#byKey.set(key, new Set([entry]));
-    }
+    for (const key of keys) this.#byKey.add(key, entry);
     if (this.#entries.size > this.#maxEntries) this.#forgetOldest();
   }
 
@@ -160,7 +157,7 @@ export class ConversationIndex {
   /** Polling a background response has no messages: its conversation is that of the call which began it. */
   #wholeOf(request: RequestView): string {
     if (request.messages.length > 0 || request.previousResponseId === undefined) return this.#hash(request).whole;
-    const [begun] = this.#byKey.get(`response ${request.previousResponseId}`) ?? [];
+    const [begun] = this.#byKey.get(`response ${request.previousResponseId}`);
     return begun?.whole ?? '';
   }
 
@@ -184,11 +181,11 @@ export class ConversationIndex {
     const { request } = seeker;
     if (request.previousResponseId !== undefined) {
       const found = this.#byKey.get(`response ${request.previousResponseId}`);
-      if (found) return this.#choose(found, seeker, 'response_id');
+      if (found.length > 0) return this.#choose(found, seeker, 'response_id');
     }
     if (request.conversationId !== undefined) {
       // The provider keeps the state: the newest call that named it is the one before.
-      const last = [...(this.#byKey.get(`conversation ${request.conversationId}`) ?? [])].at(-1);
+      const last = this.#byKey.get(`conversation ${request.conversationId}`).at(-1);
       if (last) return this.#choose([last], seeker, 'conversation_id');
     }
     return undefined;
@@ -200,27 +197,27 @@ export class ConversationIndex {
       if (!junction) continue;
       const whole = this.#answersAt(junction);
       // A whole answer with an id of its own leaves no doubt; without one, others may fit as well.
-      if (whole.size > 0 && junction.said.some(({ atom }) => isUniqueId(atom.callId))) {
+      if (whole.length > 0 && junction.said.some(({ atom }) => isUniqueId(atom.callId))) {
         return this.#choose(whole, seeker, 'answer');
       }
       const all = new Set([...whole, ...this.#partsAt(junction)]);
-      if (all.size > 0) return this.#choose(all, seeker, whole.size > 0 ? 'answer' : 'part_of_answer');
+      if (all.size > 0) return this.#choose(all, seeker, whole.length > 0 ? 'answer' : 'part_of_answer');
     }
     return undefined;
   }
 
-  #answersAt({ said }: Junction): ReadonlySet<Entry> {
+  #answersAt({ said }: Junction): readonly Entry[] {
     for (let j = said.length - 1; j >= 0; j--) {
       const found = this.#byKey.get(`after ${said[j]?.after ?? ''}`);
-      if (found) return found;
+      if (found.length > 0) return found;
     }
-    return new Set();
+    return [];
   }
 
-  #partsAt({ before, said }: Junction): ReadonlySet<Entry> {
+  #partsAt({ before, said }: Junction): Iterable<Entry> {
     for (const { atom } of said) {
-      const byId = isUniqueId(atom.callId) ? this.#byKey.get(`id ${before} ${atom.callId}`) : undefined;
-      if (byId) return byId;
+      const byId = isUniqueId(atom.callId) ? this.#byKey.get(`id ${before} ${atom.callId}`) : [];
+      if (byId.length > 0) return byId;
     }
     const found = new Set<Entry>();
     for (const { atom } of said) {
@@ -228,7 +225,7 @@ export class ConversationIndex {
       // A call whose ids differ is another call, unless one side has none, or one that is used again and again.
       const kind = isUniqueId(atom.callId) ? 'weak' : 'call';
       const byCall = this.#byKey.get(`${kind} ${before} ${this.#sha256(atom.withoutId)}`);
-      for (const entry of byCall ?? []) found.add(entry);
+      for (const entry of byCall) found.add(entry);
     }
     return found;
   }
@@ -240,8 +237,8 @@ export class ConversationIndex {
     );
     const setting = this.#setting(seeker.request);
     for (let i = prefixes.length - 2; i >= 0; i--) {
-      const found = this.#byKey.get(`request ${prefixes[i] ?? ''} ${setting}`) ?? [];
-      const fitting = [...found].filter(
+      const found = this.#byKey.get(`request ${prefixes[i] ?? ''} ${setting}`);
+      const fitting = found.filter(
         (entry) => isSameTarget(entry.call, seeker.place) && !(entry.hasUniqueCalls && others.has(i)),
       );
       if (fitting.length > 0) return this.#choose(fitting, seeker, 'request');
@@ -267,11 +264,7 @@ export class ConversationIndex {
   #forgetOldest(): void {
     for (const entry of this.#entries) {
       this.#entries.delete(entry);
-      for (const key of entry.keys) {
-        const known = this.#byKey.get(key);
-        known?.delete(entry);
-        if (known?.size === 0) this.#byKey.delete(key);
-      }
+      for (const key of entry.keys) this.#byKey.delete(key, entry);
       return;
     }
   }
