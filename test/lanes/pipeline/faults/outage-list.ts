@@ -29,7 +29,8 @@ export const OUTAGES: readonly Fault[] = [
     // Its page is gone, and the metrics of the programs with it.
     async happen({ servers: { collector }, seconds }) {
       await collector.kill('SIGKILL');
-      await seconds(600, 8);
+      // Longer than an exporter tries.
+      await seconds(600, 25);
       await collector.restart();
     },
     signs: () => [{ metric: 'up{job="collector"} == 0', pattern: 'collector', above: 0 }],
