@@ -208,9 +208,12 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
 
   end(end: WireEnd, atNano: number): void {
     this.#guard('end', () => {
-      const { ending, stage, trailers } = end;
+      const { ending, stage, trailers, delivery } = end;
       // Set first: whatever fails below, the exchange has ended.
-      this.#end = { end: { ending, stage, ...(trailers ? { trailers } : {}) }, atNano };
+      this.#end = {
+        end: { ending, stage, ...(trailers ? { trailers } : {}), ...(delivery === undefined ? {} : { delivery }) },
+        atNano,
+      };
       const error = errorInfo(end.error, end.stage, this.#redactor);
       if (error) this.#end.error = error;
       this.#chunks(this.#finishRequest());
@@ -356,6 +359,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       ...(body?.storedDecoded ? { storedDecoded: body.storedDecoded } : {}),
       ...(truncated.request || truncated.response ? { truncated } : {}),
       ...(redactions.length > 0 ? { redactions } : {}),
+      ...(end.delivery === undefined ? {} : { delivery: end.delivery }),
     });
     this.#host.onSealed(this);
   }
