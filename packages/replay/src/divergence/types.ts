@@ -102,6 +102,8 @@ export interface Origin {
   class: CauseClass;
   /** In words: `answer 3`, `Date.now at agent.mjs:12:9`, `environment variable TZ`. */
   where: string;
+  /** A draw that gave the same in both runs: where it was put is what changed. */
+  isSame?: true;
 }
 
 /** A piece of a text: in both, or only on one side. */
