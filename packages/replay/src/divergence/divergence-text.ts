@@ -39,7 +39,7 @@ export function divergenceText(divergence: Divergence): string {
     ...(divergence.folded > 0 ? [`  ${divergence.folded} more that follow from it`] : []),
     ...section('next', divergence.nextCommands),
   ];
-  return `${lines.map(escaped).join('\n')}\n`;
+  return `${lines.map(escapedLine).join('\n')}\n`;
 }
 
 function countOf(differences: number): string {
@@ -77,8 +77,8 @@ function cut(text: string): string {
   return `${from > 0 ? '…' : ''}${text.slice(from, from + SHOWN_CHARS)}…`;
 }
 
-/** A recording may hold what would move the cursor of a terminal. */
-function escaped(line: string): string {
+/** A line without control characters: a recording may hold what would move the cursor of a terminal. */
+export function escapedLine(line: string): string {
   return line.replace(
     /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -13,8 +13,11 @@ export interface ReceiptFacts {
   };
   /** The command that ran. */
   command: readonly string[];
-  /** Whether the program that ran is the recorded one: its entry file, and the files that were compared. */
-  code: { entry: ComparedValue; changedFiles?: readonly string[] };
+  /**
+   * The program that ran: path of its entry file (relative to the working directory), the file's SHA-256, and files that
+   * changed since the run was recorded. Edited code is what one may want to replay; another program is not.
+   */
+  code: { entry: ComparedValue; digest: ComparedValue; changedFiles?: readonly string[] };
   /** Versions that were compared, Node.js' as `node`. */
   versions: readonly ComparedValue[];
   /** Recorded requests of the run. */
@@ -50,7 +53,7 @@ export type ReceiptVerdict =
   | 'incomplete'
   /** Nothing was served although something was recorded, the recording holds nothing, or the preload was never there. */
   | 'nothing_served'
-  /** Another program ran than the recorded one. */
+  /** Another program ran than the recorded one: another file with other content. */
   | 'wrong_program'
   /** Another Node.js ran than the recorded one. */
   | 'wrong_runtime'
