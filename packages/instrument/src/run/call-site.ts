@@ -10,7 +10,7 @@ export interface CallSite {
 /** Files between a hook and the program: `Array.from(…, Math.random)` has frames without a file. */
 const MAX_FRAMES = 4;
 /** Clients whose own clock and timers decide about connections only; a replay has other connections. */
-const CONNECTION_CODE = /[\\/]node_modules[\\/](?:undici|agentkeepalive|agent-base)[\\/]/;
+const CONNECTION_CODE = /[\\/]node_modules[\\/](?:undici(?:-\d+)?|agentkeepalive|agent-base)[\\/]/;
 
 /** What a hook is asked for decides whether the platform's own code counts as a caller. */
 export type Callers = 'program' | 'program_and_platform';

@@ -203,6 +203,11 @@ export class ProcessReplay implements QueueHost {
   #match(asked: AskedExchange): void {
     this.#moves++;
     if (this.#isOver || asked.recorded) return;
+    const refused = this.#nextOf(asked, neverConnected);
+    if (refused) {
+      this.#matchedAsRefused(asked, refused);
+      return;
+    }
     const { request } = asked;
     const result = this.#matcher.match(request);
     if (result.kind === 'missed') {
@@ -294,18 +299,23 @@ export class ProcessReplay implements QueueHost {
     this.#moves++;
     this.#openSockets.add(socket);
     socket.once('close', () => this.#openSockets.delete(socket));
-    // In the next turn, when it is known which request it is for.
-    platform.nextTick(() => {
+    // No connection is there in the turn that asks for it; and in the next one it is known which request it is for.
+    platform.setImmediate(() => {
       const asked = this.#waitingFor(socket.peer);
-      const refused = asked && !asked.recorded ? this.#nextOf(asked, neverConnected) : undefined;
-      if (!asked || !refused) {
+      const refused = asked && (asked.recorded ?? this.#nextOf(asked, neverConnected));
+      if (!asked || !refused || !neverConnected(refused)) {
         socket.establish();
         return;
       }
       asked.connection = socket;
-      this.#refusedAsRecorded++;
-      this.#matchedWith(asked, refused);
+      if (!asked.recorded) this.#matchedAsRefused(asked, refused);
     });
+  }
+
+  /** Of a request that found no connection there is no body on record, and nothing that it could be given by mistake. */
+  #matchedAsRefused(asked: AskedExchange, recorded: ExchangeRecords): void {
+    this.#refusedAsRecorded++;
+    this.#matchedWith(asked, recorded);
   }
 
   // Giving.

@@ -15,17 +15,12 @@ export class ReplaySocket extends Socket {
   readonly peer: Peer;
   /** Bytes that the client wrote. */
   writtenBytes = 0;
-  readonly encrypted: boolean;
-  readonly authorized: boolean;
-  readonly alpnProtocol: false | string = false;
   readonly #resource: AsyncResource = new AsyncResource('TCPWRAP');
   #isConnected = false;
 
   constructor(peer: Peer) {
     super({ allowHalfOpen: false });
     this.peer = peer;
-    this.encrypted = peer.secure;
-    this.authorized = peer.secure;
     (this as { connecting: boolean }).connecting = true;
     const fixed = {
       remoteAddress: addressOf(peer.host),
@@ -34,7 +29,10 @@ export class ReplaySocket extends Socket {
       localAddress: '127.0.0.1',
       localPort: 1024,
     };
-    for (const [name, value] of Object.entries(fixed)) Object.defineProperty(this, name, { configurable: true, value });
+    // Clients tell a TLS connection by these being there at all.
+    const ofTls = peer.secure ? { encrypted: true, authorized: true, alpnProtocol: false } : {};
+    for (const [name, value] of Object.entries({ ...fixed, ...ofTls }))
+      Object.defineProperty(this, name, { configurable: true, value });
   }
 
   /** The connection is there. */
@@ -42,6 +40,8 @@ export class ReplaySocket extends Socket {
     if (this.#isConnected || this.destroyed) return;
     this.#isConnected = true;
     this.#resource.runInAsyncScope(() => {
+      const address = addressOf(this.peer.host);
+      if (address !== this.peer.host) this.emit('lookup', null, address, 4, this.peer.host);
       (this as { connecting: boolean }).connecting = false;
       this.emit('connect');
       if (this.peer.secure) this.emit('secureConnect');
@@ -92,7 +92,8 @@ export class ReplaySocket extends Socket {
     (this as { connecting: boolean }).connecting = false;
     platform.nextTick(() => {
       callback(error);
-      this.emit('close', error !== null);
+      // Behind the error, which comes a turn later.
+      platform.nextTick(() => this.emit('close', error !== null));
     });
   }
 
