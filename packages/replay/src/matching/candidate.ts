@@ -1,6 +1,14 @@
 /** One recorded request and how another is compared with it. */
+import { headerOf } from '@orangebox/codec';
 import { type CanonicalRequest, canonicalRequest } from './canonical-request.ts';
-import { differingLeaves, type LeafPair, leafDifference, noiseDifferences, sameBytes } from './compare-trees.ts';
+import {
+  differingHeads,
+  differingLeaves,
+  type LeafPair,
+  leafDifference,
+  noiseDifferences,
+  sameBytes,
+} from './compare-trees.ts';
 import { JsonNumber } from './lossless-json.ts';
 import type { CompiledRule } from './rules.ts';
 import { fitSecrets } from './secret-fit.ts';
@@ -54,8 +62,9 @@ export class Candidate {
   fitsCanonical(asked: Asked, unifier: Unifier): Fit | undefined {
     const trial = emptyTrial();
     const isSecretsOnly = (pair: LeafPair): boolean => this.#isSecret(pair, unifier, trial);
-    if (!differingLeaves(this.canonical, asked.canonical).every(isSecretsOnly)) return undefined;
-    return { rung: this.#isSameWire(asked) ? 'exact' : 'canonical', trial, rules: [] };
+    const isSame = this.#isSameWire(asked);
+    const pairs = (isSame ? differingHeads : differingLeaves)(this.canonical, asked.canonical);
+    return pairs.every(isSecretsOnly) ? { rung: isSame ? 'exact' : 'canonical', trial, rules: [] } : undefined;
   }
 
   /** Whether both are the same but for values that stand for each other, and for what rules forgive. */
@@ -91,8 +100,14 @@ export class Candidate {
     return fits !== undefined && unifier.bindSecrets(fits, trial);
   }
 
+  /** Equal bytes that are encoded otherwise say something else: that is left to the canonical form. */
   #isSameWire({ request }: Asked): boolean {
-    return request.url === this.request.url && sameBytes(request.body, this.request.body);
+    const encodingOf = ({ headers }: AskedRequest): string => headerOf(headers, 'content-encoding') ?? '';
+    return (
+      request.url === this.request.url &&
+      sameBytes(request.body, this.request.body) &&
+      encodingOf(request) === encodingOf(this.request)
+    );
   }
 
   #ruleFor(pair: LeafPair, rules: readonly CompiledRule[]): number {

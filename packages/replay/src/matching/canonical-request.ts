@@ -23,7 +23,8 @@ export interface CanonicalRequest {
   query: [name: string, value: string][];
   headers: HeaderList;
   noise: HeaderList;
-  body: CanonicalBody;
+  /** Read when it is first asked for: mostly the bytes are equal, and nobody does. */
+  readonly body: CanonicalBody;
 }
 
 /** What the canonical form is made from. */
@@ -39,6 +40,7 @@ export function canonicalRequest(request: WireRequest): CanonicalRequest {
   const { compared, noise } = splitHeaders(request.headers);
   const encoding = headerOf(request.headers, 'content-encoding');
   const decoded = encoding === undefined ? undefined : decodeContent(encoding, request.body);
+  let body: CanonicalBody | undefined;
   return {
     method: request.method.toUpperCase(),
     ...canonicalUrl(request.url),
@@ -47,7 +49,9 @@ export function canonicalRequest(request: WireRequest): CanonicalRequest {
       .filter(([name]) => name !== 'content-encoding' || decoded === undefined)
       .map(([name, value]) => [name, name === 'content-type' ? canonicalType(value) : value]),
     noise,
-    body: canonicalBody(headerOf(request.headers, 'content-type') ?? '', decoded ?? request.body),
+    get body() {
+      return (body ??= canonicalBody(headerOf(request.headers, 'content-type') ?? '', decoded ?? request.body));
+    },
   };
 }
 

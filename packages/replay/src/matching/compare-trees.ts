@@ -25,13 +25,24 @@ export function differingLeaves(
   onEqualText?: OnEqualText,
 ): LeafPair[] {
   const walk = new Walk(onEqualText);
+  head(walk, recorded, live);
+  walk.body(recorded.body, live.body);
+  return walk.pairs;
+}
+
+/** All places but those in the body. */
+export function differingHeads(recorded: CanonicalRequest, live: CanonicalRequest): LeafPair[] {
+  const walk = new Walk(undefined);
+  head(walk, recorded, live);
+  return walk.pairs;
+}
+
+function head(walk: Walk, recorded: CanonicalRequest, live: CanonicalRequest): void {
   walk.value(recorded.method, live.method, 'method');
   walk.value(recorded.origin, live.origin, 'url.origin');
   walk.value(recorded.path, live.path, 'url.path');
   walk.members(asMembers(recorded.query), asMembers(live.query), 'query', true);
   walk.members(asMembers(recorded.headers), asMembers(live.headers), 'header', true);
-  walk.body(recorded.body, live.body);
-  return walk.pairs;
 }
 
 /** Differences of headers that matching passes over. */

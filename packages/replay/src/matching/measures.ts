@@ -1,7 +1,7 @@
 /** Numbers that a program drew, clocks and random ones, and what their like in another run tells about texts. */
 import { isCharByFraction } from './drawn-characters.ts';
-import { isFractionForm, saysNumber } from './numeric-forms.ts';
-import { formOfTime, saysTime } from './time-texts.ts';
+import { isFractionForm, isNumberForm } from './numeric-forms.ts';
+import { isTimeForm } from './time-texts.ts';
 import type { Token } from './text-tokens.ts';
 
 /** A drawn number on both sides. */
@@ -14,7 +14,10 @@ interface Measure {
 const DRAWS_KEPT = 4096;
 /** Draws of a clock that a duration may lie between. */
 const DURATION_DRAWS = 64;
-const MS_PER_SECOND = 1000;
+/** Pairs of texts that are remembered. */
+const EXPLAINED_MAX = 20_000;
+/** Milliseconds in a millisecond and in a second. */
+const UNITS: readonly number[] = [1, 1000];
 /** Milliseconds since the epoch: anything below is a clock that starts with the process. */
 const EPOCH_FROM_MS = 1e11;
 
@@ -22,6 +25,7 @@ const EPOCH_FROM_MS = 1e11;
 export class Measures {
   readonly #times: Measure[] = [];
   readonly #fractions: Measure[] = [];
+  readonly #explained: Map<string, 'time' | 'value'> = new Map();
   /** Draws by clock, and by clock and file: a duration is mostly measured in one of them. */
   readonly #clocks: Map<string, Measure[]> = new Map();
 
@@ -38,8 +42,20 @@ export class Measures {
     keep(this.#fractions, { recorded, live }, DRAWS_KEPT);
   }
 
-  /** Whether the draws say that a text of the recorded run is the other one in this run. */
+  /**
+   * Whether the draws say that a text of the recorded run is the other one in this run. What they said once holds: an
+   * agent sends its history again long after the draws of it.
+   */
   explains(recorded: Token, live: Token): 'time' | 'value' | undefined {
+    const pair = `${recorded.text}\0${live.text}`;
+    const known = this.#explained.get(pair);
+    if (known !== undefined) return known;
+    const reason = this.#reasonOf(recorded, live);
+    if (reason !== undefined && this.#explained.size < EXPLAINED_MAX) this.#explained.set(pair, reason);
+    return reason;
+  }
+
+  #reasonOf(recorded: Token, live: Token): 'time' | 'value' | undefined {
     if (recorded.kind === 'time') return this.#saysTime(recorded.text, live.text) ? 'time' : undefined;
     if (recorded.kind === 'number' && this.#saysClock(recorded.text, live.text)) return 'time';
     if (recorded.kind === 'number' && this.#saysDuration(recorded.text, live.text)) return 'time';
@@ -54,27 +70,23 @@ export class Measures {
   }
 
   #saysTime(recorded: string, live: string): boolean {
-    if (formOfTime(recorded) !== formOfTime(live)) return false;
     return this.#times.some(
-      (time) => time.recorded >= EPOCH_FROM_MS && saysTime(recorded, time.recorded) && saysTime(live, time.live),
+      (time) => time.recorded >= EPOCH_FROM_MS && isTimeForm(recorded, live, time.recorded, time.live),
     );
   }
 
   /** The reading of a clock itself, in milliseconds or seconds. */
   #saysClock(recorded: string, live: string): boolean {
-    if (recorded.length < 4 || live.length < 4) return false;
-    return this.#times.some((time) =>
-      [1, MS_PER_SECOND].some(
-        (unit) => saysNumber(recorded, time.recorded / unit) && saysNumber(live, time.live / unit),
-      ),
-    );
+    if (recorded.length < 4) return false;
+    return this.#times.some((time) => UNITS.some((unit) => isInUnit(recorded, live, time.recorded, time.live, unit)));
   }
 
   /** The time between two readings of one clock, in milliseconds or seconds. */
   #saysDuration(recorded: string, live: string): boolean {
     for (const list of this.#clocks.values()) {
       for (let i = 1; i < list.length; i++) {
-        if (isDuration(recorded, live, list[i - 1] as Measure, list[i] as Measure)) return true;
+        const [begin, end] = [list[i - 1] as Measure, list[i] as Measure];
+        if (UNITS.some((unit) => isDuration(recorded, live, begin, end, unit))) return true;
       }
     }
     return this.#isAgreedDuration(recorded, live);
@@ -87,10 +99,12 @@ export class Measures {
       for (let to = 2; to < list.length; to++) {
         for (let from = 0; from < to - 1; from++) {
           const [begin, end] = [list[from] as Measure, list[to] as Measure];
-          const unit = unitOf(recorded, end.recorded - begin.recorded);
-          if (unit === undefined) continue;
-          if (!saysNumber(live, (end.live - begin.live) / unit)) return false;
-          isFound = true;
+          for (const unit of UNITS) {
+            const difference = (end.recorded - begin.recorded) / unit;
+            if (!isNumberForm(recorded, recorded, difference, difference)) continue;
+            if (!isDuration(recorded, live, begin, end, unit)) return false;
+            isFound = true;
+          }
         }
       }
     }
@@ -121,11 +135,10 @@ function keep(list: Measure[], measure: Measure, most: number): void {
   if (list.length >= 2 * most) list.splice(0, list.length - most);
 }
 
-function unitOf(text: string, differenceMs: number): number | undefined {
-  return [1, MS_PER_SECOND].find((unit) => saysNumber(text, differenceMs / unit));
+function isDuration(recorded: string, live: string, begin: Measure, end: Measure, unit: number): boolean {
+  return isInUnit(recorded, live, end.recorded - begin.recorded, end.live - begin.live, unit);
 }
 
-function isDuration(recorded: string, live: string, begin: Measure, end: Measure): boolean {
-  const unit = unitOf(recorded, end.recorded - begin.recorded);
-  return unit !== undefined && saysNumber(live, (end.live - begin.live) / unit);
+function isInUnit(recorded: string, live: string, recordedMs: number, liveMs: number, unit: number): boolean {
+  return isNumberForm(recorded, live, recordedMs / unit, liveMs / unit);
 }

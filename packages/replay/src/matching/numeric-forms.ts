@@ -52,11 +52,21 @@ function isSliceOfDigits(
     : live === written.slice(from, from + recorded.length);
 }
 
-/** Whether a text says a number, as exactly as it is written: rounded or cut to its decimals. */
-export function saysNumber(text: string, value: number): boolean {
-  const decimals = /\.(\d+)$/.exec(text)?.[1]?.length ?? 0;
-  const unit = 10 ** -decimals;
-  const written = Number(text);
-  // Half a unit more or less where it was rounded, up to a whole one where it was cut.
-  return value >= written - unit / 2 - Number.EPSILON && value < written + unit;
+/** Decimals that programs round to. */
+const DECIMALS: readonly number[] = [0, 1, 2, 3, 4, 6];
+const ROUNDINGS: readonly ((value: number) => number)[] = [Math.round, Math.floor, Math.ceil];
+
+/** Whether two texts are one form of two numbers: all digits, or rounded or cut to as many decimals. */
+export function isNumberForm(recorded: string, live: string, recordedValue: number, liveValue: number): boolean {
+  if (!(Math.abs(Number(recorded) - recordedValue) <= 1)) return false;
+  const isForm = (form: (value: number) => string): boolean =>
+    form(recordedValue) === recorded && form(liveValue) === live;
+  return (
+    isForm(String) ||
+    DECIMALS.some(
+      (decimals) =>
+        isForm((value) => value.toFixed(decimals)) ||
+        ROUNDINGS.some((round) => isForm((value) => String(round(value * 10 ** decimals) / 10 ** decimals))),
+    )
+  );
 }

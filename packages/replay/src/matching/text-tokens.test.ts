@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { tokenAt } from './text-tokens.ts';
-import { formOfTime, saysTime } from './time-texts.ts';
+import { isTimeForm, saysTime } from './time-texts.ts';
 
 /** The pieces of a text that are values. */
 function values(text: string): string[] {
@@ -41,13 +41,35 @@ describe('a text', () => {
       expect(values(`at ${text}!`)).toEqual([`time ${text}`]);
       expect(saysTime(text, MOMENT)).toBe(true);
       expect(saysTime(text, MOMENT + 3 * 86_400_000 + 7_000_000)).toBe(false);
+      expect(isTimeForm(text, text, MOMENT, MOMENT)).toBe(true);
     });
   }
 
-  it('has the same form on another day, and another form in another language', () => {
-    const form = (at: number, locale: string): string => formOfTime(new Date(at).toLocaleString(locale));
-    expect(form(MOMENT, 'en-US')).toBe(form(MOMENT + 100 * 86_400_000, 'en-US'));
-    expect(form(MOMENT, 'en-US')).not.toBe(form(MOMENT, 'en-GB'));
-    expect(formOfTime('10:00:00.1')).not.toBe(formOfTime('10:00:00.12'));
+  it('is one form of two moments to the letter: another day of the week, zone or language is another text', () => {
+    const later = MOMENT + 100 * 86_400_000;
+    const isForm = (form: (at: Date) => string, change = (text: string): string => text): boolean =>
+      isTimeForm(form(new Date(MOMENT)), change(form(new Date(later))), MOMENT, later);
+    expect(isForm((at) => at.toString())).toBe(true);
+    expect(
+      isForm(
+        (at) => at.toString(),
+        (text) => text.replace('GMT+', 'GMT-'),
+      ),
+    ).toBe(false);
+    expect(
+      isForm(
+        (at) => at.toUTCString(),
+        (text) => `Mon${text.slice(3)}`,
+      ),
+    ).toBe(false);
+    expect(isForm((at) => at.toLocaleString('en-US', { timeZone: 'UTC' }))).toBe(true);
+    expect(isForm((at) => at.toLocaleString('en-GB'))).toBe(false);
+    expect(isForm((at) => at.toISOString().slice(0, 10))).toBe(true);
+    expect(
+      isForm(
+        (at) => at.toISOString().slice(0, 10),
+        (text) => `${text.slice(0, 8)}31`,
+      ),
+    ).toBe(false);
   });
 });

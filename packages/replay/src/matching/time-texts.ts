@@ -1,18 +1,10 @@
-/** Texts that say a time, and whether a moment is what they say. */
+/** Texts that say a time: whether a moment is what they say, and whether two are written in one form. */
 
 const DAY_MS = 86_400_000;
 const ISO_DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME_OF_DAY = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[ \u202f]([AP])M)?$/;
 
-/** One form for texts that are written in the same way: digits, and the names of days and months, do not count. */
-export function formOfTime(text: string): string {
-  return text
-    .replace(/(\.?)\d+/g, (digits, point: string) => (point === '' ? '0' : `.${'0'.repeat(digits.length - 1)}`))
-    .replace(/[A-Z][a-z]{2,8}/g, 'Name')
-    .replace(/\b[AP]M\b/, 'xM');
-}
-
-/** Whether a text, written as a program may write it, says the moment `atMs`. */
+/** Whether a text says the moment `atMs`, local or in UTC. A first look: names of days and zones are not read. */
 export function saysTime(text: string, atMs: number): boolean {
   const ofDay = TIME_OF_DAY.exec(text);
   if (ofDay) return saysTimeOfDay(ofDay, atMs);
@@ -58,4 +50,60 @@ function saysTimeOfDay(parts: RegExpExecArray, atMs: number): boolean {
     fraction === undefined ||
     Math.floor(at.getMilliseconds() / 10 ** (3 - Math.min(3, fraction.length))) === Number(fraction.slice(0, 3))
   );
+}
+
+/** Whether two texts are one form of two moments, to the letter. */
+export function isTimeForm(recorded: string, live: string, recordedMs: number, liveMs: number): boolean {
+  if (!saysTime(recorded, recordedMs)) return false;
+  return timeForms().some((form) => form(recordedMs) === recorded && form(liveMs) === live);
+}
+
+type TimeForm = (atMs: number) => string;
+
+let forms: TimeForm[] | undefined;
+
+/** Made when they are first needed: formats of `Intl` take time to make. */
+function timeForms(): TimeForm[] {
+  return (forms ??= [
+    (at) => new Date(at).toUTCString(),
+    (at) => new Date(at).toString(),
+    (at) => new Date(at).toDateString(),
+    ...isoForms((at) => new Date(at).toISOString()),
+    ...isoForms((at) => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString()),
+    ...[undefined, 'UTC'].flatMap(englishForms),
+  ]);
+}
+
+/** Pieces of an ISO time: with and without its date, clock, seconds, milliseconds and zone. */
+function isoForms(iso: TimeForm): TimeForm[] {
+  const pieces: readonly (readonly [from: number, to: number])[] = [[0, 10], [0, 16], [0, 19], [0, 23], [0, 24], [11, 16], [11, 19], [11, 23]]; // biome-ignore format: pairs
+  const slices = pieces.map(
+    ([from, to]): TimeForm =>
+      (at) =>
+        iso(at).slice(from, to),
+  );
+  const spaced = slices.map(
+    (slice): TimeForm =>
+      (at) =>
+        slice(at).replace('T', ' '),
+  );
+  const wholeSeconds: TimeForm = (at) => iso(at).replace(/\.\d{3}Z$/, 'Z');
+  return [...slices, ...spaced, wholeSeconds];
+}
+
+function englishForms(timeZone: string | undefined): TimeForm[] {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  const styles = ['full', 'long', 'medium', 'short'] as const;
+  const clocks = ['medium', 'short'] as const;
+  const options: Intl.DateTimeFormatOptions[] = [
+    {},
+    { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' },
+    ...styles.map((dateStyle) => ({ dateStyle })),
+    ...clocks.map((timeStyle) => ({ timeStyle })),
+    ...styles.flatMap((dateStyle) => clocks.map((timeStyle) => ({ dateStyle, timeStyle }))),
+  ];
+  return options.map((option): TimeForm => {
+    const format = new Intl.DateTimeFormat('en-US', { ...option, ...zone });
+    return (at) => format.format(at);
+  });
 }

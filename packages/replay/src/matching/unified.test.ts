@@ -49,6 +49,12 @@ describe('a program with other draws', () => {
     }
   });
 
+  it('is served when its history is longer than the draws that are looked through', () => {
+    const [recorded, live] = [runAgent(3, 80), runAgent(4, 80)];
+    const { results } = replay(recorded, live);
+    expect(results.filter((result) => result.kind === 'matched' && result.rung === 'unified')).toHaveLength(80);
+  });
+
   it('is served exactly with the same draws', () => {
     const { results } = replay(runAgent(5), runAgent(5));
     expect(results.map((result) => result.kind === 'matched' && result.rung)).toEqual(Array(8).fill('exact'));
@@ -215,6 +221,25 @@ describe('values', () => {
     expect(unified('took 120ms', 'took 344ms', ...clock)).toBe('unified');
     expect(unified('took 120ms', 'took 345ms', ...clock)).toBe('missed');
     expect(unified('took 121ms', 'took 344ms', ...clock)).toBe('missed');
+  });
+
+  it('are readings of a clock in one form: rounded as they were, and nothing else', () => {
+    const clock: [number, number, string][] = [[0.4, 1.1, 'performance.now'], [12.74, 99.26, 'performance.now']]; // biome-ignore format: pairs
+    const same: [number, number, string][] = [[0.4, 0.4, 'performance.now'], [12.74, 12.74, 'performance.now']]; // biome-ignore format: pairs
+    for (const form of [
+      Math.round,
+      Math.floor,
+      Math.ceil,
+      (ms: number) => ms.toFixed(1),
+      (ms: number) => Math.round(ms * 10) / 10,
+    ]) {
+      expect(unified(form(12.34), form(98.16), ...clock)).toBe('unified');
+      expect(unified(form(12.34), form(12.34), ...same)).toBe('exact');
+    }
+    expect(unified(12, 99, ...clock)).toBe('missed');
+    expect(unified('12.3', '98', ...clock)).toBe('missed');
+    expect(unified(12, 13, ...same)).toBe('missed');
+    expect(unified('12', '12.3', ...same)).toBe('missed');
   });
 
   it('are what is written of drawn numbers and bytes', () => {
