@@ -205,6 +205,13 @@ describe('values', () => {
     expect(unified([a, b], [x, x], [a, x], [b, x])).toBe('missed');
   });
 
+  it('are not two for one, nor one for two, where they are made of draws', () => {
+    const [one, other] = [0.123456789, 0.987654321];
+    expect(unified([123456, 987654], [555555, 777777], [one, 0.5555555], [other, 0.7777777])).toBe('unified');
+    expect(unified([123456, 987654], [555555, 555555], [one, 0.5555555], [other, 0.5555555])).toBe('missed');
+    expect(unified([123456, 123456], [555555, 777777], [one, 0.5555555], [one, 0.7777777])).toBe('missed');
+  });
+
   it('that an answer told stand for themselves beside the program’s own', () => {
     const [a, x] = ['1b9d6bcd-0001-4abc-8abc-0123456789ab', '2c8e7ade-0001-4abc-8abc-0123456789ab'];
     const matcher = createMatcher(onRecord({ body: [a, `echo ${a}`] }, { body: [a, `echo ${a}`] }));
