@@ -110,13 +110,25 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
 
   wait(
     referring(
-      add('replay', 'the recorded answer through the SDK found from here, offline; or served on loopback')
-        .argument('<ref>', REF)
+      add(
+        'replay',
+        'the recorded answer through the SDK found from here, offline; or a whole run: replay RUN -- COMMAND',
+      )
+        .argument('<ref>', `${REF}; or a replayable run`)
+        .argument('[command...]', 'behind --: the program of the run (default: the recorded one, after asking)')
         .option('--serve', 'a loopback endpoint that gives any client the recorded bytes in the recorded chunks')
         .option('--port <port>', 'with --serve: the port (default: a free one)')
         .option('--via <client>', 'auto, sdk or fetch', 'auto')
+        .option('--rules <file>', 'of a run: differences that say nothing, with reasons')
+        .option('--receipt <file>', 'of a run: write the receipt there, as JSON')
+        .option('-y, --yes', 'of a run: do not ask before the recorded command is run')
         .option('--json', 'as JSON')
-        .action(async (ref: string, options, command: Command) => {
+        .action(async (ref: string, words: string[], options, command: Command) => {
+          if (words.length > 0 || ref.startsWith('run-')) {
+            const { replayRun } = await import('./commands/replay-run.ts');
+            await start(command, (context) => replayRun(context, ref, words, options));
+            return;
+          }
           const { replay } = await import('./commands/replay.ts');
           await start(command, (context) => replay(context, ref, options));
         }),
@@ -299,10 +311,11 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
 
   add('run', 'run a command with recording on: orangebox run -- node app.js')
     .argument('<command...>', 'the command and its arguments')
+    .option('--replayable', 'record what is needed to run the whole program again')
     .passThroughOptions()
-    .action(async (words: string[], _options, command: Command) => {
+    .action(async (words: string[], options, command: Command) => {
       const { run } = await import('./commands/run.ts');
-      await start(command, (context) => run(context, words));
+      await start(command, (context) => run(context, words, options));
     });
 
   add('ps', 'list the processes that are being recorded, and their open calls')

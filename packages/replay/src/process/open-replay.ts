@@ -2,6 +2,8 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { OrangeboxError } from '@orangebox/schema';
 import { explainDivergence } from '../divergence/explain.ts';
+import { parseMatchRules } from '../matching/rules.ts';
+import type { MatchRule } from '../matching/types.ts';
 import { ProcessReplay } from './process-replay.ts';
 import type { ProcessReport } from './process-report.ts';
 import { readRun } from './recorded-run.ts';
@@ -11,6 +13,8 @@ export interface ReplayPlan {
   runId: string;
   /** Segment files of each recorded thread, in order. */
   threads: { threadId: number; files: string[] }[];
+  /** Differences that the user declared to say nothing. */
+  rules?: readonly MatchRule[];
   /** Where each thread appends its report, one JSON object a line. */
   report: string;
 }
@@ -53,6 +57,7 @@ export function openProcessReplay(
     if (!files) throw new OrangeboxError('OBX_RUN_THREAD', `nothing is on record of thread ${live.threadId}`);
     const replay = new ProcessReplay({
       run: readRun(files),
+      rules: parseMatchRules(plan.rules ?? []),
       live,
       explain: explainDivergence,
       stop(report) {
@@ -79,6 +84,7 @@ const NO_REPORT: ProcessReport = {
   extra: 0,
   missing: 0,
   refused: [],
+  liveConnections: 0,
   processesServed: 0,
   processesRefused: 0,
   refusedAsRecorded: 0,

@@ -3,7 +3,7 @@ import type { ExchangeRecords } from '@orangebox/codec';
 import type { Ending, OutputDigest } from '@orangebox/schema';
 import type { ComparedValue, DivergenceContext, MatchedEvent } from '../divergence/types.ts';
 import { createMatcher } from '../matching/matcher.ts';
-import type { Matcher, MatchRung, Missed, RecordedRequest } from '../matching/types.ts';
+import type { Matcher, MatchRule, MatchRung, Missed, RecordedRequest } from '../matching/types.ts';
 import { AskedExchange, scopeOf, type AskedStart } from './asked-exchange.ts';
 import { DeliveryQueue, type QueueHost } from './delivery-queue.ts';
 import { DrawReplay, textOf } from './draw-replay.ts';
@@ -19,6 +19,7 @@ import { VirtualTimers } from './virtual-timers.ts';
 /** What a replay is told. */
 export interface ProcessReplayOptions {
   run: RecordedRun;
+  rules: readonly MatchRule[];
   /** Facts of this process, for the comparison with the recorded one's. */
   live: NonNullable<ProcessReport['live']>;
   /** Ends the process with this report; called once. */
@@ -64,7 +65,7 @@ export class ProcessReplay implements QueueHost {
     this.#order = orderOf(options.run);
     this.#exchanges = options.run.exchanges.filter((exchange) => !neverConnected(exchange));
     this.#requests = this.#exchanges.map((exchange, index) => this.#recordedRequest(exchange, index));
-    this.#matcher = createMatcher(this.#requests);
+    this.#matcher = createMatcher(this.#requests, { rules: options.rules });
     this.draws = new DrawReplay(options.run.draws, (recorded, live, from) => this.#matcher.learn(recorded, live, from));
     this.#queue = new DeliveryQueue(this.#order, this);
   }
@@ -407,7 +408,7 @@ export class ProcessReplay implements QueueHost {
         })),
       liveDraws: this.draws.live,
       environment: compareEnvironment(start.environment, environment),
-      files: compared('entry', start.entryDigest, this.#options.live.entryDigest),
+      files: compared(this.#options.live.argv[0] ?? 'entry', start.entryDigest, this.#options.live.entryDigest),
       versions: compared('node', start.node, this.#options.live.node),
       run: start.runId,
       ...context,
@@ -425,6 +426,8 @@ export class ProcessReplay implements QueueHost {
       extra: this.#extra,
       missing: remaining.length,
       refused: [...this.#refused].map(([what, count]) => ({ what, count })),
+      liveConnections: process.getActiveResourcesInfo().filter((name) => /^(?:TCP(?:Socket|Connect)|UDP)/.test(name))
+        .length,
       processesServed: 0,
       processesRefused: 0,
       refusedAsRecorded: this.#refusedAsRecorded,

@@ -16,6 +16,8 @@ export interface ProcessReport {
   extra: number;
   missing: number;
   refused: { what: string; count: number }[];
+  /** Connections of the platform that were there when the report was made. */
+  liveConnections: number;
   processesServed: number;
   processesRefused: number;
   /** Recorded requests that found no connection, and found none again. */
