@@ -38,7 +38,10 @@ const chat = ({
 
 /** What is said when a program asks for `live` where `recorded` was on record. */
 function diverge(live: object, known: Partial<DivergenceContext> = {}, recorded: object = chat()): Divergence {
-  const record = onRecord({ body: recorded }, { body: chat({ user: 'What next?' }) });
+  const record = onRecord({ body: recorded }, { body: chat({ user: 'What next?' }) }).map((request) => ({
+    ...request,
+    ref: `3310c60fd7f1131${request.index}`,
+  }));
   const request = asked({ body: live });
   const miss = createMatcher(record).match(request);
   if (miss.kind === 'matched') throw new Error('it is the recorded request');
@@ -171,8 +174,8 @@ diverged at step 1, event 12: changed request
     request 2, POST api.openai.com/v1/chat/completions: 1 difference
   2 more that follow from it
   next:
-    orangebox show run-1
-    orangebox replay run-1 --rules rules.json    # [{"at": "body.messages[1].content", "reason": "why it says nothing"}]
+    orangebox show 3310c60fd7f11310
+    orangebox replay run-1 --rules rules.json -- …    # [{"at": "body.messages[1].content", "reason": "why it says nothing"}]
 `);
   });
 

@@ -95,15 +95,17 @@ function summaryOf(context: DivergenceContext, redactor: Redactor): string {
   }
 }
 
-function nextCommands({ run, miss }: DivergenceContext): string[] {
-  if (run === undefined) return [];
-  const difference = miss?.nearest[0]?.diff.find(({ isNoise }) => !isNoise);
+/** The recorded call itself, and the rule that would let the difference pass. */
+function nextCommands({ run, miss, recorded }: DivergenceContext): string[] {
+  const [nearest] = miss?.nearest ?? [];
+  const ref = recorded?.find(({ index }) => index === nearest?.index)?.ref;
+  const path = miss?.reason === 'changed' ? nearest?.diff.find(({ isNoise }) => !isNoise)?.path : undefined;
   return [
-    `orangebox show ${run}`,
-    ...(difference === undefined || miss?.reason !== 'changed'
+    ...(ref === undefined ? [] : [`orangebox show ${ref}`]),
+    ...(run === undefined || path === undefined
       ? []
       : [
-          `orangebox replay ${run} --rules rules.json    # [{"at": ${JSON.stringify(difference.path)}, "reason": "why it says nothing"}]`,
+          `orangebox replay ${run} --rules rules.json -- …    # [{"at": ${JSON.stringify(path)}, "reason": "why it says nothing"}]`,
         ]),
   ];
 }

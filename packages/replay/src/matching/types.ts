@@ -19,6 +19,8 @@ export interface RecordedRequest extends AskedRequest {
   index: number;
   /** Number of the attempt within its call, from 0. */
   attempt: number;
+  /** Span id of its call, by which it can be shown. */
+  ref?: string;
   /**
    * How many deliveries the program had seen when it made the request. Requests of a scope with the same count knew the
    * same, so the order among them is no one's promise; without it the recorded order is the only one that is taken.
