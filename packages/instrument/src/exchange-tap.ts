@@ -142,7 +142,8 @@ export class ExchangeTap {
     this.requestDone = true;
     this.#decideBody();
     const at = nanosSince(this.#since);
-    this.#emit((sink) => sink.requestEnd(at, trailers));
+    const seq = this.#host.isRun === true ? nextSeq() : undefined;
+    this.#emit((sink) => sink.requestEnd(at, trailers, seq));
     // Of a body in chunks the end may not be out yet.
     if (!this.ended && this.#held === undefined) this.#host.leaving('now');
   }

@@ -148,7 +148,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     });
   }
 
-  requestEnd(atNano: number, trailers?: HeaderList): void {
+  requestEnd(atNano: number, trailers?: HeaderList, seq?: number): void {
     this.#guard('request_end', () => {
       if (this.records.requestEnd) return;
       this.#chunks(this.#finishRequest());
@@ -158,6 +158,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
         exchangeId: this.id,
         offsetNano: nano(atNano),
         ...(clean ? { trailers: clean } : {}),
+        ...(seq === undefined ? {} : { seq }),
       });
       if (!this.#isRequestWritten) this.#sink?.flushAndSync();
       this.#requestKnown();

@@ -74,7 +74,8 @@ export interface WireExchange {
    * the request must be on record when this returns, since the process may be gone once they have.
    */
   requestChunk(bytes: Uint8Array, atNano: number, isLast?: boolean): void;
-  requestEnd(atNano: number, trailers?: HeaderList): void;
+  /** `seq`: in a replayable run, its place in the total order of the process. */
+  requestEnd(atNano: number, trailers?: HeaderList, seq?: number): void;
   informational(status: number, headers: HeaderList): void;
   responseHead(head: {
     status: number;

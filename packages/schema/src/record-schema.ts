@@ -61,7 +61,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
     { exchangeId, headers: ref('headers') },
     { derivedHeaders: list(count), peer: ref('peer'), redactions: ref('redactions') },
   ),
-  requestEnd: object({ exchangeId, offsetNano: nano }, { trailers: ref('headers') }),
+  requestEnd: object({ exchangeId, offsetNano: nano }, { trailers: ref('headers'), seq: count }),
   responseHead: object(
     { exchangeId, status: count, statusText: text, headers: ref('headers'), offsetNano: nano, delivery: count },
     { httpVersion: text, informational: ref('informational'), redactions: ref('redactions') },

@@ -125,6 +125,8 @@ export interface RequestEndRecord {
   exchangeId: number;
   offsetNano: string;
   trailers?: HeaderList;
+  /** Of a replayable run: its place in the total order of the process. */
+  seq?: number;
 }
 
 /** The response head came. */

@@ -42,8 +42,10 @@ export function countConnections(isClaimed: (socket: object) => boolean, isOwn: 
   return {
     list() {
       const all = new Map(others);
-      for (const [socket, target] of sockets) {
-        if (isClaimed(socket)) continue;
+      const played = new Set([...sockets].filter(([socket]) => isClaimed(socket)).map(([, target]) => target));
+      for (const [, target] of sockets) {
+        // A client may open more connections to a server than it has requests for.
+        if (played.has(target)) continue;
         const what = `connection to ${target}`;
         all.set(what, (all.get(what) ?? 0) + 1);
       }

@@ -13,7 +13,7 @@ import type { RecordedRun } from './recorded-run.ts';
 import { refuseNetwork } from './refused-network.ts';
 import type { Peer, ReplaySocket } from './replay-socket.ts';
 import { recordedError, ResponseBytes } from './response-bytes.ts';
-import { neverConnected, orderOf, type RunAct, type RunEvent, type RunOrder, wasCancelled } from './run-events.ts';
+import { neverConnected, neverSent, orderOf, type RunAct, type RunEvent, type RunOrder } from './run-events.ts';
 import { VirtualTimers } from './virtual-timers.ts';
 
 /** What a replay is told. */
@@ -51,7 +51,10 @@ export class ProcessReplay implements QueueHost {
   readonly #refused: Map<string, number> = new Map();
   readonly #matched: MatchedEvent[] = [];
   readonly #answers: { index: number; text: string }[] = [];
-  readonly #openSockets: Set<ReplaySocket> = new Set();
+  /** Servers that requests went to. */
+  readonly #peers: Set<string> = new Set();
+  /** Requests begun so far. */
+  #begun = 0;
   #steps = 0;
   #moves = 0;
   #extra = 0;
@@ -63,7 +66,7 @@ export class ProcessReplay implements QueueHost {
     this.#options = options;
     this.#run = options.run;
     this.#order = orderOf(options.run);
-    this.#exchanges = options.run.exchanges.filter((exchange) => !neverConnected(exchange));
+    this.#exchanges = options.run.exchanges.filter((exchange) => !neverSent(exchange));
     this.#requests = this.#exchanges.map((exchange, index) => this.#recordedRequest(exchange, index));
     this.#matcher = createMatcher(this.#requests, { rules: options.rules });
     this.draws = new DrawReplay(options.run.draws, (recorded, live, from) => this.#matcher.learn(recorded, live, from));
@@ -92,6 +95,12 @@ export class ProcessReplay implements QueueHost {
       moved: () => void this.#moves++,
     });
     this.#asked.add(asked);
+    const recorded = this.#run.exchanges[this.#begun++];
+    // Of a request that never went out whole there is nothing to compare, and nothing that could be given for it by mistake.
+    if (recorded && neverSent(recorded) && isSamePlace(recorded, start)) {
+      if (neverConnected(recorded)) this.#refusedAsRecorded++;
+      this.#matchedWith(asked, recorded);
+    }
     return asked;
   }
 
@@ -204,11 +213,6 @@ export class ProcessReplay implements QueueHost {
   #match(asked: AskedExchange): void {
     this.#moves++;
     if (this.#isOver || asked.recorded) return;
-    const refused = this.#nextOf(asked, neverConnected);
-    if (refused) {
-      this.#matchedAsRefused(asked, refused);
-      return;
-    }
     const { request } = asked;
     const result = this.#matcher.match(request);
     if (result.kind === 'missed') {
@@ -248,7 +252,7 @@ export class ProcessReplay implements QueueHost {
     this.#moves++;
     this.#asked.delete(asked);
     if (this.#isOver || asked.isEndGiven || ending === 'process_exit') return;
-    const recorded = asked.recorded ?? this.#cancelledEarly(asked);
+    const { recorded } = asked;
     if (!recorded) return;
     const act = this.#queue.find((one) => one.kind === 'cancel' && one.exchange === recorded);
     if (act) {
@@ -265,28 +269,11 @@ export class ProcessReplay implements QueueHost {
     });
   }
 
-  /** Given up before it was whole: then it is on record in part as well. */
-  #cancelledEarly(asked: AskedExchange): ExchangeRecords | undefined {
-    const recorded = this.#nextOf(asked, (exchange) => exchange.requestEnd === undefined && wasCancelled(exchange));
-    if (recorded) this.#matchedWith(asked, recorded);
-    return recorded;
-  }
-
-  /** The first recorded exchange of the same method and place that nobody asked for yet, if it is such a one. */
-  #nextOf(asked: AskedExchange, is: (exchange: ExchangeRecords) => boolean): ExchangeRecords | undefined {
-    const next = this.#run.exchanges.find(
-      (exchange) =>
-        !this.#byRecorded.has(exchange) &&
-        exchange.start.method === asked.start.method &&
-        placeOf(exchange.start.url) === placeOf(asked.start.url),
-    );
-    return next && is(next) ? next : undefined;
-  }
-
   // Connections.
 
   #isExpected(peer: Peer): boolean {
-    return this.#waitingFor(peer) !== undefined;
+    // A client may open more connections to a server than it has requests for; they stay silent.
+    return this.#waitingFor(peer) !== undefined || this.#peers.has(`${peer.secure} ${peer.host}:${peer.port}`);
   }
 
   #waitingFor(peer: Peer): AskedExchange | undefined {
@@ -298,25 +285,14 @@ export class ProcessReplay implements QueueHost {
 
   #opened(socket: ReplaySocket): void {
     this.#moves++;
-    this.#openSockets.add(socket);
-    socket.once('close', () => this.#openSockets.delete(socket));
+    this.#peers.add(`${socket.peer.secure} ${socket.peer.host}:${socket.peer.port}`);
     // No connection is there in the turn that asks for it; and in the next one it is known which request it is for.
     platform.setImmediate(() => {
       const asked = this.#waitingFor(socket.peer);
-      const refused = asked && (asked.recorded ?? this.#nextOf(asked, neverConnected));
-      if (!asked || !refused || !neverConnected(refused)) {
-        socket.establish();
-        return;
-      }
-      asked.connection = socket;
-      if (!asked.recorded) this.#matchedAsRefused(asked, refused);
+      if (!asked?.recorded || !neverConnected(asked.recorded)) socket.establish();
+      // The refusal comes in its place of the order.
+      else asked.connection = socket;
     });
-  }
-
-  /** Of a request that found no connection there is no body on record, and nothing that it could be given by mistake. */
-  #matchedAsRefused(asked: AskedExchange, recorded: ExchangeRecords): void {
-    this.#refusedAsRecorded++;
-    this.#matchedWith(asked, recorded);
   }
 
   // Giving.
@@ -457,6 +433,10 @@ function countBefore(events: readonly { seq: number }[], seq: number): number {
     else high = middle;
   }
   return low;
+}
+
+function isSamePlace({ start }: ExchangeRecords, { method, url }: AskedStart): boolean {
+  return start.method === method && placeOf(start.url) === placeOf(url);
 }
 
 /** Origin and path; what a query holds may have been a secret. */

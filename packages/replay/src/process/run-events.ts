@@ -38,13 +38,19 @@ export function neverConnected({ end }: ExchangeRecords): boolean {
   return end?.ending === 'connect_failed';
 }
 
+/** Whether it was begun, and given up or refused before it went out whole. */
+export function neverSent({ requestEnd, end }: ExchangeRecords): boolean {
+  return requestEnd === undefined && end !== undefined;
+}
+
 /** Sorts a recorded thread into its order. */
 export function orderOf(run: RecordedRun): RunOrder {
   const events: Omit<RunEvent, 'startsTurn'>[] = [];
   const acts: RunAct[] = [];
   for (const exchange of run.exchanges) {
     const { start, responseHead, responseChunks, end } = exchange;
-    acts.push({ seq: start.seq ?? 0, kind: 'request', exchange });
+    // Done when it is whole; what never was, when it is begun.
+    acts.push({ seq: exchange.requestEnd?.seq ?? start.seq ?? 0, kind: 'request', exchange });
     if (responseHead) events.push({ seq: responseHead.delivery, kind: 'head', exchange } as RunEvent);
     for (const chunk of responseChunks) {
       events.push({ seq: chunk.delivery, kind: 'chunk', exchange, chunk } as RunEvent);
@@ -62,6 +68,7 @@ export function orderOf(run: RecordedRun): RunOrder {
   }
   const used = new Set<number>(run.draws.map(({ seq }) => seq));
   for (const { seq } of [...events, ...acts]) used.add(seq);
+  for (const { start, requestEnd } of run.exchanges) for (const seq of [start.seq, requestEnd?.seq]) used.add(seq ?? 0);
   if (run.end) used.add(run.end.seq);
   const ordered = events
     .sort((a, b) => a.seq - b.seq)
