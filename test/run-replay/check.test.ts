@@ -12,10 +12,23 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-/** Runs the command in the directory of the program. */
+/** Runs the command in the directory of the program, which asks whom it asked, with another key. */
 function check(...args: string[]): Promise<CliResult> {
-  return startCli(['check', ...args], { cwd: recorded.directory, env: { OPENAI_API_KEY: 'sk-other-0123456789' } })
-    .ended;
+  const env = { OPENAI_API_KEY: 'sk-other-0123456789', OPENAI_BASE_URL: `${providerUrl()}/v1` };
+  return startCli(['check', ...args], { cwd: recorded.directory, env }).ended;
+}
+
+/** Where the provider was, by the recording. */
+function providerUrl(): string {
+  const [file = ''] = segmentsIn(join(recorded.directory, '.orangebox'));
+  return /http:\/\/127\.0\.0\.1:\d+/.exec(readFileSync(file, 'latin1'))?.[0] ?? '';
+}
+
+function segmentsIn(directory: string): string[] {
+  const segments = join(directory, 'segments');
+  return readdirSync(segments).flatMap((date) =>
+    readdirSync(join(segments, date)).map((name) => join(segments, date, name)),
+  );
 }
 
 /** A copy of the recording under another name, changed by the way. */

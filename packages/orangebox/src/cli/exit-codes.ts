@@ -40,10 +40,12 @@ const BY_CODE: readonly (readonly [pattern: RegExp, code: number])[] = [
   [/^OBX_SOURCE_DENIED$/, EXIT.unreadable],
   [/^OBX_SOURCE_/, EXIT.network],
   [/_(?:UNREADABLE|NOT_WRITABLE)$|^OBX_STORE_/, EXIT.unreadable],
+  [/^OBX_RUN_COMMAND_REFUSED$/, EXIT.refused],
   [/^OBX_(?:SEGMENT|SNAPSHOT|KEY|JSON|BODY|INDEX|RUN)_/, EXIT.damaged],
   [/^OBX_(?:SERVE|ARCHIVE|PAGE)_PORT$/, EXIT.network],
   [/^OBX_ARCHIVE_/, EXIT.usage],
   [/^OBX_REPLAY_(?:NO_|SDK_LOAD)/, EXIT.notFound],
+  [/^OBX_REPLAY_TIMEOUT$/, EXIT.incomplete],
   [/^OBX_RESEND_NO_REQUEST$/, EXIT.notFound],
   [/^OBX_(?:RESEND|REPLAY|SERVE|CONFIRM|FILE|CURL)_/, EXIT.refused],
 ];

@@ -318,6 +318,20 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       await start(command, (context) => run(context, words, options));
     });
 
+  add('check', 'replay every run recorded below a directory, several at a time, one verdict each: for CI')
+    .argument('<directory>', 'a directory of recordings, or one that holds several of them')
+    .argument('[command...]', 'behind --: the program of all these runs (default: the recorded ones, after asking)')
+    .option('--jobs <n>', 'runs at a time (default: as many as there are processors, at most 4)')
+    .option('--junit <file>', 'write the verdicts there, as JUnit XML')
+    .option('--rules <file>', 'differences that say nothing, with reasons')
+    .option('--timeout <time>', 'end a program that takes longer', '10m')
+    .option('-y, --yes', 'do not ask before recorded commands are run')
+    .option('--json', 'the receipts as JSON, a line each')
+    .action(async (directory: string, words: string[], options, command: Command) => {
+      const { check } = await import('./commands/check.ts');
+      await start(command, (context) => check(context, directory, words, options));
+    });
+
   add('ps', 'list the processes that are being recorded, and their open calls')
     .option('--json', 'as JSON')
     .action(async (options, command: Command) => {
