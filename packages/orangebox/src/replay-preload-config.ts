@@ -1,4 +1,5 @@
 /** Every environment variable that the preload of a replay reads. `orangebox replay` sets them; people do not. */
+import { type NamedSecret, secretsOfEnvironment } from '@orangebox/codec';
 
 /** What they say. */
 export interface ReplayPreloadConfig {
@@ -8,6 +9,8 @@ export interface ReplayPreloadConfig {
   openVariables: string[];
   /** `ORANGEBOX_DIR`: directory of recordings, which has the key of the hashes. */
   directory: string | undefined;
+  /** Values of the environment that are credentials by their names. */
+  secrets: NamedSecret[];
 }
 
 /** Reads them. */
@@ -17,5 +20,6 @@ export function readReplayPreload(env: NodeJS.ProcessEnv): ReplayPreloadConfig {
     plan: env['ORANGEBOX_REPLAY_PLAN'] || undefined,
     openVariables: open.filter((name) => name !== ''),
     directory: env['ORANGEBOX_DIR']?.trim() || undefined,
+    secrets: secretsOfEnvironment(env),
   };
 }

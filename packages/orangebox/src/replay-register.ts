@@ -16,7 +16,7 @@ if (config.plan !== undefined) start(config.plan);
 function start(planFile: string): void {
   const require = createRequire(__filename);
   const live = runFacts(process.env, config.openVariables, config.directory);
-  const { replay } = openProcessReplay(planFile, live);
+  const { replay } = openProcessReplay(planFile, live, config.secrets);
   const ownDirectories = [
     __filename,
     ...['@orangebox/instrument', '@orangebox/replay'].map((name) => require.resolve(name)),

@@ -1,5 +1,6 @@
 /** Opens the recording that a plan names, in the process that replays it. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { createRedactor, type NamedSecret } from '@orangebox/codec';
 import { OrangeboxError } from '@orangebox/schema';
 import { explainDivergence } from '../divergence/explain.ts';
 import { parseMatchRules } from '../matching/rules.ts';
@@ -37,12 +38,13 @@ export function parsePlan(text: string): ReplayPlan {
 }
 
 /**
- * The replay of this thread. A recording that cannot be read ends the process: a program that was to stay offline must not
- * run.
+ * The replay of this thread. `secrets` of the environment are in no report. A recording that cannot be read ends the
+ * process: a program that was to stay offline must not run.
  */
 export function openProcessReplay(
   planFile: string,
   live: NonNullable<ProcessReport['live']>,
+  secrets: readonly NamedSecret[],
 ): { replay: ProcessReplay; plan: ReplayPlan } {
   // Taken now: the program may put its own in their place.
   const { reallyExit } = process as unknown as { reallyExit: (code: number) => never };
@@ -59,7 +61,8 @@ export function openProcessReplay(
       run: readRun(files),
       rules: parseMatchRules(plan.rules ?? []),
       live,
-      explain: explainDivergence,
+      // What is said of a request goes to a file, and to the terminal.
+      explain: (context) => explainDivergence(context, createRedactor({ secrets })),
       stop(report) {
         write(report);
         // A program that went another way is not asked about its end.

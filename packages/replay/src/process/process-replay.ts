@@ -201,6 +201,7 @@ export class ProcessReplay implements QueueHost {
     return {
       index,
       attempt: this.#run.attempts.get(start.exchangeId) ?? 0,
+      ref: start.trace.spanId,
       scope: scopeOf(start.scope),
       method: start.method,
       url: start.url,
