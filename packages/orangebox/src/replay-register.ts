@@ -37,6 +37,7 @@ function start(planFile: string): void {
       const undo = hookPlatform({
         draws: replay.draws,
         timers: replay.timers,
+        children: replay.children,
         sites: new CallSites(ownDirectories, process.cwd()),
       });
       const nothing = { sha256: '', sizeBytes: 0 };

@@ -5,4 +5,14 @@ export { startRecording } from './start-recording.ts';
 export { runFacts } from './run-facts.ts';
 export { watchOutput } from './output.ts';
 export { whenProcessEnds } from './process-end.ts';
-export type { Drawn, DrawPort, TimerPort, TimerRequest, Undo } from './ports.ts';
+export type {
+  ChildPort,
+  ChildStart,
+  Drawn,
+  DrawPort,
+  SyncChildResult,
+  SyncChildStart,
+  TimerPort,
+  TimerRequest,
+  Undo,
+} from './ports.ts';

@@ -28,5 +28,42 @@ export interface TimerPort {
   clear(handle: unknown): void;
 }
 
+/** A child process that the program starts. */
+export interface ChildStart {
+  /** Base name. */
+  file: string;
+  /** Without the name of the program. */
+  argv: string[];
+  /** Relative to the working directory of the start. */
+  cwd: string;
+  /** Its output is the program's own. */
+  inherits: { stdout: boolean; stderr: boolean };
+  pipes: { stdin: boolean; stdout: boolean; stderr: boolean };
+  /** It has a channel for messages, as of `fork`. */
+  hasMessages: boolean;
+}
+
+/** A child process that the program waits for. */
+export interface SyncChildStart extends Pick<ChildStart, 'file' | 'argv' | 'cwd'> {
+  input: Uint8Array;
+}
+
+/** What it left. */
+export interface SyncChildResult {
+  pid: number;
+  status: number | null;
+  signal: string | null;
+  stdout: Uint8Array | null;
+  stderr: Uint8Array | null;
+  error?: Error;
+}
+
+/** Starts child processes, or gives those on record. */
+export interface ChildPort {
+  /** `child` is the program's object, without a process yet; `real` starts one for it. */
+  spawn(child: object, start: ChildStart, real: () => unknown): unknown;
+  runSync(start: SyncChildStart, real: () => SyncChildResult): SyncChildResult;
+}
+
 /** Takes a hook out again. */
 export type Undo = () => void;

@@ -10,6 +10,7 @@ import { watchOutput } from './output.ts';
 import type { TimerPort, Undo } from './ports.ts';
 import { whenProcessEnds } from './process-end.ts';
 import { undoAll } from './replace.ts';
+import { RecordedChildren } from './recorded-children.ts';
 import { runFacts } from './run-facts.ts';
 
 /** Where workers find the id of their run. */
@@ -29,9 +30,10 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
   const { config } = kit;
   const sites = new CallSites(ownDirectories, process.cwd());
   const draws = new DrawLog({ nextSeq: () => kit.nextSeq(), record: (record) => kit.record(record) });
+  const runId = runIdOf(kit);
   kit.record({
     type: 'runStart',
-    runId: runIdOf(kit),
+    runId,
     ...(config.runParent === undefined ? {} : { parentRunId: config.runParent }),
     ...runFacts(env, config.runEnvironment, config.runDirectory),
     startUnixNano: String(startUnixNano),
@@ -40,11 +42,21 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     ? { stdout: watchOutput(process.stdout), stderr: watchOutput(process.stderr) }
     : undefined;
   const connections = countConnections(kit.isClaimed, kit.isOwn);
-  const undoHooks = hookPlatform({ draws, timers: recordedTimers(kit, draws), sites });
+  const channels = new Map<string, number>();
+  const children = new RecordedChildren({
+    nextSeq: () => kit.nextSeq(),
+    nextDelivery: () => kit.nextDelivery(),
+    record: (record) => kit.record(record),
+    notReplayable: (what) => void channels.set(what, (channels.get(what) ?? 0) + 1),
+  });
+  const undoHooks = hookPlatform({ draws, timers: recordedTimers(kit, draws), children, sites, runId });
   const undoEnd = whenProcessEnds((exitCode) => {
     try {
       draws.flush();
-      for (const { what, count } of connections.list()) kit.record({ type: 'notReplayable', what, count });
+      children.end();
+      const others = [...channels].map(([what, count]) => ({ what, count }));
+      for (const { what, count } of [...connections.list(), ...others])
+        kit.record({ type: 'notReplayable', what, count });
       const nothing = { sha256: '', sizeBytes: 0 };
       kit.record({
         type: 'runEnd',

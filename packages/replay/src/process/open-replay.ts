@@ -89,7 +89,6 @@ const NO_REPORT: ProcessReport = {
   refused: [],
   liveConnections: 0,
   processesServed: 0,
-  processesRefused: 0,
   refusedAsRecorded: 0,
   draws: { count: 0, extra: 0 },
   eventsGiven: 0,

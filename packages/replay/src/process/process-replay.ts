@@ -14,6 +14,7 @@ import { refuseNetwork } from './refused-network.ts';
 import type { Peer, ReplaySocket } from './replay-socket.ts';
 import { recordedError, ResponseBytes } from './response-bytes.ts';
 import { neverConnected, neverSent, orderOf, type RunAct, type RunEvent, type RunOrder } from './run-events.ts';
+import { ServedChildren } from './served-children.ts';
 import { VirtualTimers } from './virtual-timers.ts';
 
 /** What a replay is told. */
@@ -37,6 +38,7 @@ const MAX_ANSWER_CHARS = 256 * 1024;
 export class ProcessReplay implements QueueHost {
   readonly draws: DrawReplay;
   readonly timers: VirtualTimers = new VirtualTimers();
+  readonly children: ServedChildren;
   readonly #options: ProcessReplayOptions;
   readonly #run: RecordedRun;
   readonly #order: RunOrder;
@@ -71,6 +73,17 @@ export class ProcessReplay implements QueueHost {
     this.#matcher = createMatcher(this.#requests, { rules: options.rules });
     this.draws = new DrawReplay(options.run.draws, (recorded, live, from) => this.#matcher.learn(recorded, live, from));
     this.#queue = new DeliveryQueue(this.#order, this);
+    this.children = new ServedChildren(options.run.children, {
+      served: (record) => {
+        this.#moves++;
+        this.#steps++;
+        const act = this.#queue.find((one) => one.kind === 'spawn' && one.child === record);
+        if (act) this.#queue.did(act);
+        this.#note({ event: record.seq, scope: [], what: `child process ${[record.file, ...record.argv].join(' ')}` });
+      },
+      unknown: (detail, differences) =>
+        this.#diverge({ kind: 'environment', event: this.#queue.position, scope: [], detail, differences }),
+    });
   }
 
   /** Closes the ways out and begins to give what is on record. */
@@ -136,7 +149,7 @@ export class ProcessReplay implements QueueHost {
       case 'timer':
         return this.timers.waiting(event.timer) !== undefined;
       case 'child':
-        return false;
+        return this.children.isLive(event.child);
     }
   }
 
@@ -147,7 +160,8 @@ export class ProcessReplay implements QueueHost {
       this.#fire(first);
       return;
     }
-    if (first.kind !== 'child') this.#deliver(first.exchange, events);
+    if (first.kind === 'child') this.children.give(first.child, first.event);
+    else this.#deliver(first.exchange, events);
   }
 
   nextDraw(): number | undefined {
@@ -231,7 +245,11 @@ export class ProcessReplay implements QueueHost {
     const act = this.#queue.find((one) => one.kind === 'request' && one.exchange === recorded);
     if (act) this.#queue.did(act);
     const { method, url, scope, seq } = recorded.start;
-    this.#matched.push({ event: seq ?? 0, scope: scopeOf(scope), what: `${method} ${url}`, ...(rung ? { rung } : {}) });
+    this.#note({ event: seq ?? 0, scope: scopeOf(scope), what: `${method} ${url}`, ...(rung ? { rung } : {}) });
+  }
+
+  #note(event: MatchedEvent): void {
+    this.#matched.push(event);
     if (this.#matched.length > KEPT_EVENTS) this.#matched.shift();
   }
 
@@ -405,8 +423,7 @@ export class ProcessReplay implements QueueHost {
       refused: [...this.#refused].map(([what, count]) => ({ what, count })),
       liveConnections: process.getActiveResourcesInfo().filter((name) => /^(?:TCP(?:Socket|Connect)|UDP)/.test(name))
         .length,
-      processesServed: 0,
-      processesRefused: 0,
+      processesServed: this.children.served,
       refusedAsRecorded: this.#refusedAsRecorded,
       draws: {
         count: this.draws.count,

@@ -19,7 +19,6 @@ export interface ProcessReport {
   /** Connections of the platform that were there when the report was made. */
   liveConnections: number;
   processesServed: number;
-  processesRefused: number;
   /** Recorded requests that found no connection, and found none again. */
   refusedAsRecorded: number;
   /** `fewerBefore`: place before which the recorded program had drawn more. */
