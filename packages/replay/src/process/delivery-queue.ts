@@ -28,6 +28,8 @@ const QUIET_MS = 1000;
 const BUSY_QUIET_MS = 30_000;
 /** Looks in each turn of the event loop before it is looked at once a millisecond. */
 const EAGER_LOOKS = 64;
+/** A process that takes more of a processor than this computes. */
+const BUSY_SHARE = 0.2;
 const THREAD_WORK: ReadonlySet<string> = new Set(['FSReqCallback', 'FSReqPromise', 'CloseReq', 'FileHandleCloseReq']);
 
 /** Releases the events of a thread. */
@@ -40,7 +42,9 @@ export class DeliveryQueue {
   #nextAct = 0;
   #waitsForDraws = true;
   #activity = -1;
-  #quietSinceMs = 0;
+  #activeAtMs = 0;
+  #windowAtMs = 0;
+  #windowCpuMs = 0;
   #looks = 0;
   #isStopped = false;
 
@@ -128,18 +132,28 @@ export class DeliveryQueue {
 
   /** Nothing was done for long enough, and nothing is under way. */
   #isQuiet(): boolean {
-    const now = platform.nowMs();
+    const nowMs = platform.nowMs();
     const activity = this.#host.activity();
     if (activity !== this.#activity) {
       this.#activity = activity;
-      this.#quietSinceMs = now;
+      this.#activeAtMs = nowMs;
+      this.#beginWindow(nowMs);
       this.#looks = 0;
       return false;
     }
-    const quietMs = now - this.#quietSinceMs;
-    if (quietMs < QUIET_MS) return false;
-    const isBusy = process.getActiveResourcesInfo().some((name) => THREAD_WORK.has(name));
-    return !isBusy || quietMs > BUSY_QUIET_MS;
+    const windowMs = nowMs - this.#windowAtMs;
+    if (windowMs < QUIET_MS) return false;
+    if (nowMs - this.#activeAtMs > BUSY_QUIET_MS) return true;
+    // Compression, hashes and other threads are seen by the time that they take only.
+    const isComputing = platform.cpuMs() - this.#windowCpuMs > BUSY_SHARE * windowMs;
+    if (!isComputing && !process.getActiveResourcesInfo().some((name) => THREAD_WORK.has(name))) return true;
+    this.#beginWindow(nowMs);
+    return false;
+  }
+
+  #beginWindow(nowMs: number): void {
+    this.#windowAtMs = nowMs;
+    this.#windowCpuMs = platform.cpuMs();
   }
 
   #release(): void {

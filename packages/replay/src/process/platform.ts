@@ -4,17 +4,23 @@
 export const platform: {
   setImmediate: typeof setImmediate;
   setTimeout: typeof setTimeout;
-  clearTimeout: typeof clearTimeout;
   /** Milliseconds of a clock that never goes back. */
   nowMs: () => number;
+  /** Processor time of the whole process, in milliseconds. */
+  cpuMs: () => number;
   nextTick: typeof process.nextTick;
 } = (() => {
-  const { setImmediate, setTimeout, clearTimeout, performance } = globalThis;
+  const { cpuUsage, nextTick } = process;
+  const cpuMs = (): number => {
+    const { user, system } = cpuUsage();
+    return (user + system) / 1000;
+  };
+  const { setImmediate, setTimeout, performance } = globalThis;
   return {
     setImmediate,
     setTimeout,
-    clearTimeout,
     nowMs: performance.now.bind(performance),
-    nextTick: process.nextTick,
+    cpuMs,
+    nextTick,
   };
 })();
