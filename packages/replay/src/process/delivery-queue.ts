@@ -24,6 +24,8 @@ export interface QueueHost {
 
 /** A program that does nothing for so long, with nothing under way that is seen, waits for something. */
 const QUIET_MS = 1000;
+/** And as many turns of its event loop. */
+const QUIET_TURNS = 100;
 /** Work of the platform's threads that is seen may take longer. */
 const BUSY_QUIET_MS = 30_000;
 /** Looks in each turn of the event loop before it is looked at once a millisecond. */
@@ -45,6 +47,7 @@ export class DeliveryQueue {
   #activeAtMs = 0;
   #windowAtMs = 0;
   #windowCpuMs = 0;
+  #windowTurns = 0;
   #looks = 0;
   #isStopped = false;
 
@@ -142,7 +145,9 @@ export class DeliveryQueue {
       return false;
     }
     const windowMs = nowMs - this.#windowAtMs;
-    if (windowMs < QUIET_MS) return false;
+    // On a machine that is busy with others time passes, and the program had none of it.
+    this.#windowTurns++;
+    if (windowMs < QUIET_MS || this.#windowTurns < QUIET_TURNS) return false;
     if (nowMs - this.#activeAtMs > BUSY_QUIET_MS) return true;
     // Compression, hashes and other threads are seen by the time that they take only.
     const isComputing = platform.cpuMs() - this.#windowCpuMs > BUSY_SHARE * windowMs;
@@ -154,6 +159,7 @@ export class DeliveryQueue {
   #beginWindow(nowMs: number): void {
     this.#windowAtMs = nowMs;
     this.#windowCpuMs = platform.cpuMs();
+    this.#windowTurns = 0;
   }
 
   #release(): void {
