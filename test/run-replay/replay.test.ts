@@ -11,6 +11,10 @@ const programs = [
   { name: 'the responses API and runTools', file: 'responses.mjs', code: 0 },
   { name: 'the AI SDK', file: 'ai-sdk.mjs', packages: 'ai-sdk-otel', code: 0 },
   { name: 'openai 4 over node:http', file: 'openai-4.mjs', packages: 'openai-4', code: 0 },
+  { name: 'a worker thread', file: 'worker.mjs', code: 0 },
+  { name: 'an exit while an answer comes', file: 'ends.mjs', args: ['exit'], script: 'slow=1', code: 7 },
+  { name: 'an exception while an answer comes', file: 'ends.mjs', args: ['throw'], script: 'slow=1', code: 1 },
+  { name: 'a rejection while an answer comes', file: 'ends.mjs', args: ['reject'], script: 'slow=1', code: 1 },
   { name: 'races, timeouts and aborts', file: 'order.mjs', script: 'slow=1', code: 0 },
 ];
 
