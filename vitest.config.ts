@@ -7,6 +7,8 @@ const source = (path: string): string => fileURLToPath(new URL(`./packages/${pat
 export const alias: { find: RegExp; replacement: string }[] = [
   { find: /^@orangebox\/([a-z]+)$/, replacement: source('$1/src/index.ts') },
   { find: /^@orangebox\/recorder\/recovery$/, replacement: source('recorder/src/recovery/index.ts') },
+  { find: /^@orangebox\/instrument\/run$/, replacement: source('instrument/src/run/index.ts') },
+  { find: /^@orangebox\/replay\/process$/, replacement: source('replay/src/process/index.ts') },
   { find: /^orangebox$/, replacement: source('orangebox/src/index.ts') },
 ];
 

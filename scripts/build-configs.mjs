@@ -103,6 +103,9 @@ export function buildConfigs(name, outDir) {
     dts: { sourcemap: false },
     deps: { neverBundle: external, skipNodeModulesBundle: true },
   };
+  // Run mode is loaded by itself, and only where it is on.
+  if (name === 'instrument') library.entry['run'] = join(directory, 'src/run/index.ts');
+  if (name === 'replay') library.entry['process'] = join(directory, 'src/process/index.ts');
   if (name === 'recorder') return [{ ...library, ...selfContained(inlinedInRecorder) }, recovery(library, directory)];
   if (name !== 'orangebox') return [library];
   const preload = {
@@ -116,6 +119,14 @@ export function buildConfigs(name, outDir) {
       alwaysBundle: inlined.map((p) => `@orangebox/${p}`),
       neverBundle: [/^node:/, '@orangebox/recorder', '@opentelemetry/api'],
     },
+  };
+  // What `orangebox replay` loads into a program that runs again; it loads the rest from the packages.
+  const replayPreload = {
+    ...shared(directory, outDir),
+    entry: { 'replay-register': join(directory, 'src/replay-register.ts') },
+    format: ['cjs'],
+    dts: false,
+    deps: { neverBundle: external },
   };
   // What `orangebox audit` loads into a program: files of their own, since nothing of them may share code with the preload.
   const audit = ['probe', 'seeds'].map((entry) => ({
@@ -132,7 +143,7 @@ export function buildConfigs(name, outDir) {
     dts: false,
     deps: { neverBundle: external, skipNodeModulesBundle: true },
   };
-  return [library, preload, ...audit, cli];
+  return [library, preload, replayPreload, ...audit, cli];
 }
 
 /** Packages whose sources a package's output is made of. */

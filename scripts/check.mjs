@@ -61,7 +61,7 @@ const checks = [
   ['package contents (publint)', () => eachTarball((tarball) => run('publint', ['run', '--strict', tarball]))],
   [
     'types of the packages (attw)',
-    // The preload is a script without types: nobody imports it for values.
+    // The preloads are scripts without types: nobody imports them for values.
     () =>
       eachTarball((tarball) =>
         run('attw', [
@@ -73,6 +73,7 @@ const checks = [
           '--no-color',
           '--exclude-entrypoints',
           'register',
+          'replay-register',
         ]),
       ),
   ],

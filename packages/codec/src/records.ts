@@ -102,6 +102,14 @@ export function collectRecords(records: Iterable<SegmentRecord>): CollectedRecor
       case 'dropped':
         out.dropped.set(record.reason, record);
         break;
+      case 'runStart':
+      case 'draws':
+      case 'timerFired':
+      case 'notReplayable':
+      case 'child':
+      case 'runEnd':
+        // Of the run, not of a call: read by whoever replays it.
+        break;
       case 'exchangeStart':
         if (!out.exchanges.has(record.exchangeId)) out.exchanges.set(record.exchangeId, newExchangeRecords(record));
         break;

@@ -2,7 +2,7 @@
 
 /** As they were at the start: a program under test may put a clock of its own in their place. */
 const { now } = Date;
-const { hrtime } = process;
+const { hrtime, nextTick } = process;
 
 /** A monotonic instant; seconds and nanoseconds, so that no bigint is made on the hot path. */
 export type Instant = [seconds: number, nanoseconds: number];
@@ -35,9 +35,34 @@ export function unixNano(): bigint {
   return wall;
 }
 
-let deliveries = 0;
+let order = 0;
+/** In a replayable run: a turn of the event loop is open in which something was delivered. */
+let isTurnOpen = false;
+let marksTurns = false;
 
-/** The next number of the process-wide order of deliveries: heads and chunks of all exchanges share it. */
+/**
+ * The next number of the process-wide order of deliveries: heads and chunks of all exchanges share it. In a replayable run a
+ * number is left out where the program had a turn to itself since the last delivery: only what came together has numbers
+ * without a gap.
+ */
 export function nextDelivery(): number {
-  return deliveries++;
+  if (marksTurns && !isTurnOpen) {
+    isTurnOpen = true;
+    order++;
+    // Runs when the platform's callback is through, before what waits for promises.
+    nextTick(() => {
+      isTurnOpen = false;
+    });
+  }
+  return order++;
+}
+
+/** The next number of the same order for something that the program does. */
+export function nextSeq(): number {
+  return order++;
+}
+
+/** From now on the order tells what was delivered in one turn of the event loop. */
+export function markTurns(): void {
+  marksTurns = true;
 }

@@ -12,6 +12,16 @@ export interface InstrumentConfig {
   exitFlushMs: number;
   /** `ORANGEBOX_RUN_REPORT`: file for `orangebox run`, written at exit. Not for people. */
   runReport: string | undefined;
+  /** `ORANGEBOX_MODE`: `run` records what is needed to run the whole program again. */
+  mode: 'calls' | 'run';
+  /** `ORANGEBOX_RUN_ENV`: names of variables whose values a run's recording may hold, besides those of its own list. */
+  runEnvironment: readonly string[];
+  /** `ORANGEBOX_DIR`: where recordings go, whose key hashes what the environment holds. */
+  runDirectory: string | undefined;
+  /** `ORANGEBOX_RUN_ID`: the number that `orangebox run` gave this run. */
+  runId: string | undefined;
+  /** `ORANGEBOX_RUN_PARENT`: the run whose child process this is. */
+  runParent: string | undefined;
 }
 
 const DEFAULT_EXIT_FLUSH_MS = 500;
@@ -27,6 +37,14 @@ export function readInstrumentConfig(
     urls: createUrlFilter(env['ORANGEBOX_INCLUDE'], env['ORANGEBOX_EXCLUDE'], warn),
     exitFlushMs: readExitFlush(env['ORANGEBOX_EXIT_FLUSH_MS'], warn),
     runReport: env['ORANGEBOX_RUN_REPORT'] || undefined,
+    mode: readMode(env['ORANGEBOX_MODE'], warn),
+    runEnvironment: (env['ORANGEBOX_RUN_ENV'] ?? '')
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+    runDirectory: env['ORANGEBOX_DIR']?.trim() || undefined,
+    runId: runIdOf(env['ORANGEBOX_RUN_ID']),
+    runParent: runIdOf(env['ORANGEBOX_RUN_PARENT']),
   };
 }
 
@@ -36,6 +54,18 @@ function readLevel(text: string | undefined, warn: (message: string) => void): L
   if (level) return level;
   warn(`ORANGEBOX_LEVEL=${JSON.stringify(text)} is not one of ${LEVELS.join(', ')}; using full`);
   return 'full';
+}
+
+function readMode(text: string | undefined, warn: (message: string) => void): InstrumentConfig['mode'] {
+  const word = text?.trim().toLowerCase() ?? '';
+  if (word === 'run') return 'run';
+  if (word !== '' && word !== 'calls')
+    warn(`ORANGEBOX_MODE=${JSON.stringify(text)} is not one of calls, run; using calls`);
+  return 'calls';
+}
+
+function runIdOf(text: string | undefined): string | undefined {
+  return text !== undefined && /^run-[0-9a-f]{12}$/.test(text) ? text : undefined;
 }
 
 function readExitFlush(text: string | undefined, warn: (message: string) => void): number {

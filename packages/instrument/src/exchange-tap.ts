@@ -3,7 +3,7 @@ import { CONFIRM_BODY_MAX_BYTES, confirmBody } from '@orangebox/codec';
 import type { WireEnd, WireExchange, WireExchangeStart } from '@orangebox/recorder';
 import type { HeaderList, Stage } from '@orangebox/schema';
 import type { Frame } from './abort-origin.ts';
-import { type Instant, instant, nanosSince, nextDelivery } from './clock.ts';
+import { type Instant, instant, nanosSince, nextDelivery, nextSeq } from './clock.ts';
 import { endingOf } from './endings.ts';
 
 /** What an exchange needs of the runtime. */
@@ -17,6 +17,10 @@ export interface ExchangeHost {
   leaving(when: Leaving): void;
   /** An ambiguous request turned out not to be an LLM call. */
   dropped(start: WireExchangeStart): void;
+  /** The run is to be replayed: beginnings and ends of exchanges have their place in the order, too. */
+  readonly isRun?: boolean;
+  /** Of a run: sockets that recorded requests went over. */
+  readonly claimed?: WeakSet<object>;
 }
 
 /**
@@ -66,7 +70,7 @@ export class ExchangeTap {
 
   constructor(host: ExchangeHost, start: WireExchangeStart, doubts: Doubt[] = [], since: Instant = instant()) {
     this.#host = host;
-    this.#start = start;
+    this.#start = host.isRun === true ? { ...start, seq: nextSeq() } : start;
     this.#since = since;
     this.#doubts = new Set(doubts);
     if (doubts.length === 0) this.#open();
@@ -82,6 +86,13 @@ export class ExchangeTap {
     if (this.headSeen) return 'response_body';
     if (this.requestDone) return 'response_head';
     return this.connected ? 'request' : 'connect';
+  }
+
+  /** The connection that the request goes out on. */
+  socket(socket: object): void {
+    if (this.#host.isRun !== true) return;
+    this.#host.claimed?.add(socket);
+    this.#emit((sink) => sink.socket?.(socket));
   }
 
   requestHead(headers: HeaderList, derived: number[] = [], peer?: { address: string; port: number }): void {
@@ -131,7 +142,8 @@ export class ExchangeTap {
     this.requestDone = true;
     this.#decideBody();
     const at = nanosSince(this.#since);
-    this.#emit((sink) => sink.requestEnd(at, trailers));
+    const seq = this.#host.isRun === true ? nextSeq() : undefined;
+    this.#emit((sink) => sink.requestEnd(at, trailers, seq));
     // Of a body in chunks the end may not be out yet.
     if (!this.ended && this.#held === undefined) this.#host.leaving('now');
   }
@@ -179,10 +191,16 @@ export class ExchangeTap {
     const sink = this.#sink;
     this.#close();
     try {
-      sink?.end(end, at);
+      sink?.end(this.#host.isRun === true ? { ...end, delivery: this.#placeOf(end) } : end, at);
     } catch (error) {
       this.#host.fault('recording the end of an exchange', error);
     }
+  }
+
+  /** What the program itself ends is no delivery. */
+  #placeOf({ ending }: WireEnd): number {
+    const isOwn = this.aborted !== undefined || ending === 'caller_stopped_reading' || ending === 'process_exit';
+    return isOwn ? nextSeq() : nextDelivery();
   }
 
   /** Ends the exchange with the word that fits an error. */

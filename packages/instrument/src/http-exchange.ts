@@ -145,6 +145,7 @@ export class HttpExchange {
         // Node also says so when the write failed because the TLS handshake did.
         if (!this.#isConnected()) break;
         tap.connected = true;
+        if (this.#request.socket) tap.socket(this.#request.socket);
         tap.requestEnd(this.#trailers());
         break;
       case 'information': {

@@ -31,8 +31,8 @@ export class LateExchange implements WireExchange {
     this.#tell((to) => to.requestChunk(own, atNano, isLast));
   }
 
-  requestEnd(atNano: number, trailers?: HeaderList): void {
-    this.#tell((to) => to.requestEnd(atNano, trailers));
+  requestEnd(atNano: number, trailers?: HeaderList, seq?: number): void {
+    this.#tell((to) => to.requestEnd(atNano, trailers, seq));
   }
 
   informational(status: number, headers: HeaderList): void {

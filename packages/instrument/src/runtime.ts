@@ -1,7 +1,7 @@
 /** The one runtime of a thread: taps, sink, scopes, exit. Found by everything else through a global symbol. */
 import { recogniseRequest } from '@orangebox/codec';
 import type { WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from '@orangebox/recorder';
-import type { Level } from '@orangebox/schema';
+import type { Level, RunRecord } from '@orangebox/schema';
 import type { InstrumentConfig } from './config.ts';
 import { type ExitHooks, installExitHooks } from './exit-hooks.ts';
 import type { ExchangeTap, Leaving } from './exchange-tap.ts';
@@ -62,6 +62,7 @@ export class RuntimeHost implements TapHost, Runtime {
     context: callContext,
     frame: withFrame,
   };
+  readonly claimed: WeakSet<object> = new WeakSet();
   recorded = 0;
 
   readonly #config: InstrumentConfig;
@@ -77,6 +78,25 @@ export class RuntimeHost implements TapHost, Runtime {
     this.#config = config;
     this.#faults = faults;
     this.#loadSink = loadSink;
+  }
+
+  /** The whole program is to be run again. */
+  get isRun(): boolean {
+    return this.#config.mode === 'run';
+  }
+
+  /** Loads the recorder now: nothing of a run may wait for it. */
+  begin(): void {
+    this.#useSink();
+  }
+
+  /** A record of the run. */
+  record(record: RunRecord): void {
+    try {
+      this.#useSink()?.run?.(record);
+    } catch (error) {
+      this.fault('recording the run', error);
+    }
   }
 
   get faults(): FaultCounts {
@@ -111,7 +131,7 @@ export class RuntimeHost implements TapHost, Runtime {
 
   recognise(method: string, url: string, contentType?: string, userAgent?: string): Verdict {
     const { urls } = this.#config;
-    if (!urls.empty) {
+    if (!urls.empty && !this.isRun) {
       const said = urls.match(url);
       if (said === 'exclude') return 'no';
       if (said === 'include') {
@@ -121,6 +141,8 @@ export class RuntimeHost implements TapHost, Runtime {
       }
     }
     const verdict = recogniseRequest(method, url, contentType, userAgent);
+    // Whatever the program asked for is needed to run it again.
+    if (this.isRun) return verdict === 'no' ? 'http' : 'llm';
     if (verdict === 'no' && method === 'POST') this.hosts.seen(url, contentType);
     return verdict;
   }

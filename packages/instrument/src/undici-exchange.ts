@@ -82,6 +82,7 @@ export class UndiciExchange {
     this.#tap.connected = true;
     this.#headerText = text;
     this.#length = knownBodyLength(this.#request);
+    if (socket) this.#tap.socket(socket);
     const { remoteAddress, remotePort } = socket ?? {};
     if (remoteAddress !== undefined && remotePort !== undefined) {
       this.#peer = { address: remoteAddress, port: remotePort };

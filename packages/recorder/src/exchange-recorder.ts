@@ -148,7 +148,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
     });
   }
 
-  requestEnd(atNano: number, trailers?: HeaderList): void {
+  requestEnd(atNano: number, trailers?: HeaderList, seq?: number): void {
     this.#guard('request_end', () => {
       if (this.records.requestEnd) return;
       this.#chunks(this.#finishRequest());
@@ -158,6 +158,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
         exchangeId: this.id,
         offsetNano: nano(atNano),
         ...(clean ? { trailers: clean } : {}),
+        ...(seq === undefined ? {} : { seq }),
       });
       if (!this.#isRequestWritten) this.#sink?.flushAndSync();
       this.#requestKnown();
@@ -208,9 +209,12 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
 
   end(end: WireEnd, atNano: number): void {
     this.#guard('end', () => {
-      const { ending, stage, trailers } = end;
+      const { ending, stage, trailers, delivery } = end;
       // Set first: whatever fails below, the exchange has ended.
-      this.#end = { end: { ending, stage, ...(trailers ? { trailers } : {}) }, atNano };
+      this.#end = {
+        end: { ending, stage, ...(trailers ? { trailers } : {}), ...(delivery === undefined ? {} : { delivery }) },
+        atNano,
+      };
       const error = errorInfo(end.error, end.stage, this.#redactor);
       if (error) this.#end.error = error;
       this.#chunks(this.#finishRequest());
@@ -356,6 +360,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
       ...(body?.storedDecoded ? { storedDecoded: body.storedDecoded } : {}),
       ...(truncated.request || truncated.response ? { truncated } : {}),
       ...(redactions.length > 0 ? { redactions } : {}),
+      ...(end.delivery === undefined ? {} : { delivery: end.delivery }),
     });
     this.#host.onSealed(this);
   }

@@ -34,5 +34,6 @@ export function exchangeStartRecord(
     url: url.url,
     ...(callSite === undefined ? {} : { callSite }),
     ...(redactions.length > 0 ? { redactions } : {}),
+    ...(start.seq === undefined ? {} : { seq: start.seq }),
   };
 }

@@ -1,5 +1,5 @@
 /** Puts the recorder together: what the wire taps and the public API write to. */
-import type { Level, TraceRef } from '@orangebox/schema';
+import type { Level, RunRecord, TraceRef } from '@orangebox/schema';
 import { CallTracker, type OpenCall } from './call-tracker.ts';
 import { type RecorderConfig, readConfig } from './config.ts';
 import { DeferredQueue } from './deferred-queue.ts';
@@ -18,6 +18,7 @@ import { readBack } from './record-location.ts';
 import { RecordSink } from './record-sink.ts';
 import { type ExchangePlan, type LevelPlan, levelPlans } from './recording-plan.ts';
 import { redactJson } from './redact-json.ts';
+import { redactRunRecord } from './run-records.ts';
 import { createReporter, type Reporter } from './report.ts';
 import { verdictAtBegin } from './sampling-policy.ts';
 import { SecretKeeper } from './secrets.ts';
@@ -205,6 +206,14 @@ class SegmentRecorder implements Recorder {
     if (!plan) return;
     this.#loadSoon();
     this.#later(() => this.#finisher?.toolRan(run, plan));
+  }
+
+  run(record: RunRecord): void {
+    try {
+      this.#sink.queue(undefined, redactRunRecord(record, this.#secrets.redactor()));
+    } catch (error) {
+      this.#reporter.fault('run', error);
+    }
   }
 
   setLevel(level: Level): void {

@@ -3,7 +3,7 @@
  * order, and must not throw. Byte arrays are views that the tap does not own: a receiver that keeps bytes past the
  * call copies them (a view may pin a 64 KiB socket buffer).
  */
-import type { Ending, HeaderList, JsonObject, Level, ScopeFrame, Stage } from '@orangebox/schema';
+import type { Ending, HeaderList, JsonObject, Level, RunRecord, ScopeFrame, Stage } from '@orangebox/schema';
 
 /** The causal place of a request, taken when it was created. */
 export interface CallContext {
@@ -48,6 +48,8 @@ export interface WireExchangeStart {
   startUnixNano: bigint;
   context: CallContext;
   callSite?: string;
+  /** In a replayable run: its place in the total order of the process. */
+  seq?: number;
 }
 
 /** How an exchange ended, as the tap saw it. */
@@ -57,6 +59,8 @@ export interface WireEnd {
   /** The very error object that the program gets; never kept after the call. */
   error?: unknown;
   trailers?: HeaderList;
+  /** In a replayable run: the place of the end in the total order of the process. */
+  delivery?: number;
 }
 
 /**
@@ -70,7 +74,8 @@ export interface WireExchange {
    * the request must be on record when this returns, since the process may be gone once they have.
    */
   requestChunk(bytes: Uint8Array, atNano: number, isLast?: boolean): void;
-  requestEnd(atNano: number, trailers?: HeaderList): void;
+  /** `seq`: in a replayable run, its place in the total order of the process. */
+  requestEnd(atNano: number, trailers?: HeaderList, seq?: number): void;
   informational(status: number, headers: HeaderList): void;
   responseHead(head: {
     status: number;
@@ -82,6 +87,8 @@ export interface WireExchange {
   }): void;
   responseChunk(bytes: Uint8Array, atNano: number, delivery: number): void;
   end(end: WireEnd, atNano: number): void;
+  /** The connection that the request goes out on, where the receiver wants to know. */
+  socket?(socket: object): void;
 }
 
 /** A tool function's run, as `tool()` of the public API saw it. */
@@ -102,6 +109,8 @@ export interface WrappedToolRun {
 export interface WireSink {
   open(start: WireExchangeStart): WireExchange;
   tool(run: WrappedToolRun): void;
+  /** A record of a replayable run; secrets in it are replaced before it is written. */
+  run?(record: RunRecord): void;
   /** Sets the level for what begins from now on. */
   setLevel?(level: Level): void;
   /** The level for what begins now. */

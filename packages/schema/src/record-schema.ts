@@ -16,6 +16,9 @@ const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => 
   required: Object.keys(required),
 });
 
+const textMap: JsonObject = { type: 'object', additionalProperties: text };
+const outputDigest: JsonObject = object({ sha256: text, sizeBytes: count });
+
 /** Schema of {@link CallSummary}; it refers to the definitions of the snapshot's. */
 export const CALL_SUMMARY_SCHEMA: JsonObject = object(
   { ending: ref('ending'), attempts: count, stream: flag },
@@ -51,13 +54,14 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       metadata: ref('metadata'),
       callSite: text,
       redactions: ref('redactions'),
+      seq: count,
     },
   ),
   requestHead: object(
     { exchangeId, headers: ref('headers') },
     { derivedHeaders: list(count), peer: ref('peer'), redactions: ref('redactions') },
   ),
-  requestEnd: object({ exchangeId, offsetNano: nano }, { trailers: ref('headers') }),
+  requestEnd: object({ exchangeId, offsetNano: nano }, { trailers: ref('headers'), seq: count }),
   responseHead: object(
     { exchangeId, status: count, statusText: text, headers: ref('headers'), offsetNano: nano, delivery: count },
     { httpVersion: text, informational: ref('informational'), redactions: ref('redactions') },
@@ -70,6 +74,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       storedDecoded: ref('storedDecoded'),
       truncated: ref('truncated'),
       redactions: ref('redactions'),
+      delivery: count,
     },
   ),
   callEnd: object(
@@ -120,6 +125,54 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
   quarantined: object({ key: text, reason: text, atUnixNano: nano }),
   spansSent: object({ spanIds: list(ref('spanId')) }),
   forgotten: object({ exchangeIds: list(exchangeId) }),
+  runStart: object(
+    {
+      runId: text,
+      threadId: count,
+      argv: list(text),
+      execArgv: list(text),
+      execPath: text,
+      cwdHash: text,
+      node: text,
+      platform: text,
+      pid: count,
+      ppid: count,
+      hostname: text,
+      environment: object({ values: textMap, hashes: textMap }),
+      startUnixNano: nano,
+    },
+    { parentRunId: text, entryDigest: text },
+  ),
+  draws: object({ draws: list(object({ seq: count, source: text, value: {} }, { at: text })) }),
+  timerFired: object(
+    { seq: count, timerId: count, kind: { enum: ['timeout', 'interval', 'immediate'] }, delayMs: { type: 'number' } },
+    { at: text },
+  ),
+  notReplayable: object({ what: text, count }),
+  child: object({
+    seq: count,
+    file: text,
+    argv: list(text),
+    cwd: text,
+    sync: flag,
+    pid: count,
+    stdin: text,
+    events: list(
+      object(
+        {
+          seq: count,
+          kind: { enum: ['spawn', 'error', 'stdout', 'stderr', 'stdout_end', 'stderr_end', 'exit', 'close'] },
+        },
+        {
+          bytes: text,
+          code: { type: ['integer', 'null'] },
+          signal: { type: ['string', 'null'] },
+          error: object({ code: text, message: text }, { syscall: text }),
+        },
+      ),
+    ),
+  }),
+  runEnd: object({ seq: count, exitCode: { type: 'integer' }, stdout: outputDigest, stderr: outputDigest }),
 };
 
 /** A record type whose content is JSON. */

@@ -54,6 +54,12 @@ export const RECORD_TYPE = {
   quarantined: 14,
   spansSent: 15,
   forgotten: 16,
+  runStart: 17,
+  draws: 18,
+  timerFired: 19,
+  notReplayable: 20,
+  child: 21,
+  runEnd: 22,
 } as const;
 
 /** Name of a record type. */
@@ -87,6 +93,8 @@ export interface ExchangeStartRecord {
   url: string;
   callSite?: string;
   redactions?: Redaction[];
+  /** Of a replayable run: its place in the total order of the process. */
+  seq?: number;
 }
 
 /** The request's header list, when it was handed to the socket. */
@@ -117,6 +125,8 @@ export interface RequestEndRecord {
   exchangeId: number;
   offsetNano: string;
   trailers?: HeaderList;
+  /** Of a replayable run: its place in the total order of the process. */
+  seq?: number;
 }
 
 /** The response head came. */
@@ -146,6 +156,8 @@ export interface ExchangeEndRecord {
   truncated?: { request?: true; response?: true };
   /** Redactions in bodies and error. */
   redactions?: Redaction[];
+  /** Of a replayable run: the place of the end in the total order of the process. */
+  delivery?: number;
 }
 
 /** The call ended; its exchanges are named in order. */
@@ -249,6 +261,126 @@ export interface ForgottenRecord {
   exchangeIds: number[];
 }
 
+/** A replayable run began in this thread. Its records' `seq` and the `delivery` of exchanges are one total order. */
+export interface RunStartRecord {
+  type: 'runStart';
+  runId: string;
+  /** Main thread 0; a worker has its own order under the same run id. */
+  threadId: number;
+  /** The run whose child process this is. */
+  parentRunId?: string;
+  /** Arguments after the executable, credentials replaced; a path below the working directory is relative to it. */
+  argv: string[];
+  execArgv: string[];
+  /** Base name of the executable. */
+  execPath: string;
+  /** Keyed hash of the working directory's path. */
+  cwdHash: string;
+  node: string;
+  platform: string;
+  pid: number;
+  ppid: number;
+  hostname: string;
+  /** Values of the variables that are recorded as they are, and keyed hashes of all others. */
+  environment: { values: { [name: string]: string }; hashes: { [name: string]: string } };
+  /** SHA-256 of the entry file. */
+  entryDigest?: string;
+  startUnixNano: string;
+}
+
+/** An outside value that the program saw. */
+export interface DrawnValue {
+  seq: number;
+  /** The function that gave it: `Date.now`, `Math.random`, `crypto.randomUUID`. */
+  source: string;
+  /** A number or text as it is, a bigint as decimal text, bytes in base64. */
+  value: Json;
+  /** Call site `file:line:column`, relative to the working directory where it lies below it. */
+  at?: string;
+}
+
+/** Outside values, in order. */
+export interface DrawsRecord {
+  type: 'draws';
+  draws: DrawnValue[];
+}
+
+/** What a timer is. */
+export type TimerKind = 'timeout' | 'interval' | 'immediate';
+
+/** A timer of the program fired. */
+export interface TimerFiredRecord {
+  type: 'timerFired';
+  seq: number;
+  /** Number of the timer in the order in which the thread's timers were made, from 0. */
+  timerId: number;
+  kind: TimerKind;
+  /** As asked for; 0 for immediates. */
+  delayMs: number;
+  at?: string;
+}
+
+/** Something that a replay cannot give again. */
+export interface NotReplayableRecord {
+  type: 'notReplayable';
+  what: string;
+  count: number;
+}
+
+/** What a child process gave, in the order of the process. */
+export interface ChildEvent {
+  seq: number;
+  kind: 'spawn' | 'error' | 'stdout' | 'stderr' | 'stdout_end' | 'stderr_end' | 'exit' | 'close';
+  /** Output in base64, credentials replaced. */
+  bytes?: string;
+  code?: number | null;
+  signal?: string | null;
+  error?: { code: string; message: string; syscall?: string };
+}
+
+/** A child process, whole. */
+export interface ChildRecord {
+  type: 'child';
+  /** Place of the start in the total order of the process. */
+  seq: number;
+  /** Base name of the executable. */
+  file: string;
+  argv: string[];
+  /** Relative to the working directory of the run; empty for itself. */
+  cwd: string;
+  /** Waited for by the program in one call. */
+  sync: boolean;
+  /** 0 where it could not be started. */
+  pid: number;
+  /** What went into its standard input, in base64, credentials replaced. */
+  stdin: string;
+  events: ChildEvent[];
+}
+
+/** Digest and size of what was written. */
+export interface OutputDigest {
+  sha256: string;
+  sizeBytes: number;
+}
+
+/** The run ended in order in this thread. */
+export interface RunEndRecord {
+  type: 'runEnd';
+  seq: number;
+  exitCode: number;
+  stdout: OutputDigest;
+  stderr: OutputDigest;
+}
+
+/** A record of a replayable run. */
+export type RunRecord =
+  | RunStartRecord
+  | DrawsRecord
+  | TimerFiredRecord
+  | NotReplayableRecord
+  | ChildRecord
+  | RunEndRecord;
+
 /** The file was closed in order: rotated, or the process ended. */
 export interface SegmentEndRecord {
   type: 'segmentEnd';
@@ -273,4 +405,5 @@ export type SegmentRecord =
   | SegmentEndRecord
   | QuarantinedRecord
   | SpansSentRecord
-  | ForgottenRecord;
+  | ForgottenRecord
+  | RunRecord;

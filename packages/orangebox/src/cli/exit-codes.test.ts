@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { VERDICT_EXIT_CODE } from '@orangebox/replay';
 import { OrangeboxError } from '@orangebox/schema';
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
@@ -85,5 +86,19 @@ describe('exit codes', () => {
     expect(exitCodeOf(fault('EACCES'))).toBe(EXIT.unreadable);
     expect(exitCodeOf(new Error('fetch failed', { cause: fault('ECONNREFUSED') }))).toBe(EXIT.network);
     expect(exitCodeOf(new TypeError('x is not a function'))).toBe(EXIT.internal);
+  });
+});
+
+it('has the codes of the verdicts on replays of a run', () => {
+  expect(VERDICT_EXIT_CODE).toEqual({
+    replayed: EXIT.ok,
+    damaged: EXIT.damaged,
+    diverged: EXIT.diverged,
+    output_differs: EXIT.outputDiffers,
+    incomplete: EXIT.incomplete,
+    nothing_served: EXIT.nothingServed,
+    wrong_program: EXIT.wrongProgram,
+    wrong_runtime: EXIT.wrongRuntime,
+    not_sealed: EXIT.notSealed,
   });
 });

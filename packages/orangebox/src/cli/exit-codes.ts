@@ -12,6 +12,18 @@ export const EXIT = {
   unreadable: 5,
   refused: 6,
   network: 7,
+  /* What a replay of a whole run came to; `VERDICT_EXIT_CODE` of @orangebox/replay has the same. */
+  /** The program went another way. */
+  diverged: 10,
+  /** It asked for what is on record, and gave another output, exit code or file. */
+  outputDiffers: 11,
+  /** Recorded requests were never asked for. */
+  incomplete: 12,
+  nothingServed: 13,
+  wrongProgram: 14,
+  wrongRuntime: 15,
+  /** Something really went out, or a process was really started. */
+  notSealed: 16,
   /** A fault of Orangebox itself. */
   internal: 70,
 } as const;
@@ -28,10 +40,12 @@ const BY_CODE: readonly (readonly [pattern: RegExp, code: number])[] = [
   [/^OBX_SOURCE_DENIED$/, EXIT.unreadable],
   [/^OBX_SOURCE_/, EXIT.network],
   [/_(?:UNREADABLE|NOT_WRITABLE)$|^OBX_STORE_/, EXIT.unreadable],
-  [/^OBX_(?:SEGMENT|SNAPSHOT|KEY|JSON|BODY|INDEX)_/, EXIT.damaged],
+  [/^OBX_RUN_COMMAND_REFUSED$/, EXIT.refused],
+  [/^OBX_(?:SEGMENT|SNAPSHOT|KEY|JSON|BODY|INDEX|RUN)_/, EXIT.damaged],
   [/^OBX_(?:SERVE|ARCHIVE|PAGE)_PORT$/, EXIT.network],
   [/^OBX_ARCHIVE_/, EXIT.usage],
   [/^OBX_REPLAY_(?:NO_|SDK_LOAD)/, EXIT.notFound],
+  [/^OBX_REPLAY_TIMEOUT$/, EXIT.incomplete],
   [/^OBX_RESEND_NO_REQUEST$/, EXIT.notFound],
   [/^OBX_(?:RESEND|REPLAY|SERVE|CONFIRM|FILE|CURL)_/, EXIT.refused],
 ];

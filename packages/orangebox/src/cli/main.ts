@@ -110,13 +110,25 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
 
   wait(
     referring(
-      add('replay', 'the recorded answer through the SDK found from here, offline; or served on loopback')
-        .argument('<ref>', REF)
+      add(
+        'replay',
+        'the recorded answer through the SDK found from here, offline; or a whole run: replay RUN -- COMMAND',
+      )
+        .argument('<ref>', `${REF}; or a replayable run`)
+        .argument('[command...]', 'behind --: the program of the run (default: the recorded one, after asking)')
         .option('--serve', 'a loopback endpoint that gives any client the recorded bytes in the recorded chunks')
         .option('--port <port>', 'with --serve: the port (default: a free one)')
         .option('--via <client>', 'auto, sdk or fetch', 'auto')
+        .option('--rules <file>', 'of a run: differences that say nothing, with reasons')
+        .option('--receipt <file>', 'of a run: write the receipt there, as JSON')
+        .option('-y, --yes', 'of a run: do not ask before the recorded command is run')
         .option('--json', 'as JSON')
-        .action(async (ref: string, options, command: Command) => {
+        .action(async (ref: string, words: string[], options, command: Command) => {
+          if (words.length > 0 || ref.startsWith('run-')) {
+            const { replayRun } = await import('./commands/replay-run.ts');
+            await start(command, (context) => replayRun(context, ref, words, options));
+            return;
+          }
           const { replay } = await import('./commands/replay.ts');
           await start(command, (context) => replay(context, ref, options));
         }),
@@ -299,10 +311,25 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
 
   add('run', 'run a command with recording on: orangebox run -- node app.js')
     .argument('<command...>', 'the command and its arguments')
+    .option('--replayable', 'record what is needed to run the whole program again')
     .passThroughOptions()
-    .action(async (words: string[], _options, command: Command) => {
+    .action(async (words: string[], options, command: Command) => {
       const { run } = await import('./commands/run.ts');
-      await start(command, (context) => run(context, words));
+      await start(command, (context) => run(context, words, options));
+    });
+
+  add('check', 'replay every run recorded below a directory, several at a time, one verdict each: for CI')
+    .argument('<directory>', 'a directory of recordings, or one that holds several of them')
+    .argument('[command...]', 'behind --: the program of all these runs (default: the recorded ones, after asking)')
+    .option('--jobs <n>', 'runs at a time (default: as many as there are processors, at most 4)')
+    .option('--junit <file>', 'write the verdicts there, as JUnit XML')
+    .option('--rules <file>', 'differences that say nothing, with reasons')
+    .option('--timeout <time>', 'end a program that takes longer', '10m')
+    .option('-y, --yes', 'do not ask before recorded commands are run')
+    .option('--json', 'the receipts as JSON, a line each')
+    .action(async (directory: string, words: string[], options, command: Command) => {
+      const { check } = await import('./commands/check.ts');
+      await start(command, (context) => check(context, directory, words, options));
     });
 
   add('ps', 'list the processes that are being recorded, and their open calls')

@@ -154,6 +154,12 @@ export class SeriesScan {
         return;
       case 'dropped':
       case 'segmentEnd':
+      case 'runStart':
+      case 'draws':
+      case 'timerFired':
+      case 'notReplayable':
+      case 'child':
+      case 'runEnd':
         return;
       default: {
         const exchange = this.open.get(record.exchangeId);

@@ -54,6 +54,12 @@ function visit(frame: WalkedFrame, { facts, sizes, started }: Walk): void {
     case 'dropped':
     case 'quarantined':
     case 'spansSent':
+    case 'runStart':
+    case 'draws':
+    case 'timerFired':
+    case 'notReplayable':
+    case 'child':
+    case 'runEnd':
       return;
     case 'segmentStart':
       facts.pidNamespace = pidNamespaceOf(frame) ?? facts.pidNamespace;

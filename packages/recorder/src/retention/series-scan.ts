@@ -85,6 +85,12 @@ export class SeriesScan {
       case 'dropped':
       case 'quarantined':
       case 'spansSent':
+      case 'runStart':
+      case 'draws':
+      case 'timerFired':
+      case 'notReplayable':
+      case 'child':
+      case 'runEnd':
         return;
       case 'segmentStart':
         this.pidNamespace = pidNamespaceOf(frame) ?? this.pidNamespace;

@@ -189,6 +189,12 @@ class SeriesSweep {
       case 'segmentStart':
       case 'segmentEnd':
       case 'dropped':
+      case 'runStart':
+      case 'draws':
+      case 'timerFired':
+      case 'notReplayable':
+      case 'child':
+      case 'runEnd':
         return 'plain';
       case 'shipped':
       case 'quarantined': {

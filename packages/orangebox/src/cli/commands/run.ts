@@ -1,9 +1,11 @@
 /** `orangebox run -- COMMAND…`: one command, recorded. */
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { constants } from 'node:os';
 import { DEFAULT_DIRECTORY, OrangeboxError } from '@orangebox/schema';
 import type { CommandContext } from '../context.ts';
 import { errnoOf } from '../exit-codes.ts';
+import { locate } from '../locate.ts';
 import { makeReportFile, type RunReport, saveLastRun } from '../run-report.ts';
 import { escapeLine } from '../text/escape.ts';
 import { plural } from '../text/format.ts';
@@ -13,13 +15,24 @@ import { registerPath } from './path.ts';
 const FORWARDED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGCONT'];
 const FROM_KEYBOARD: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
 
+/** Options of `run`. */
+export interface RunOptions {
+  /** Everything that is needed to run the whole program again is recorded. */
+  replayable?: boolean;
+}
+
 /** Runs the command with the preload and ends as it ended: same exit code, or same signal. */
-export async function run(context: CommandContext, command: readonly string[]): Promise<number> {
+export async function run(
+  context: CommandContext,
+  command: readonly string[],
+  options: RunOptions = {},
+): Promise<number> {
   const [program, ...args] = command;
   if (program === undefined)
     throw new OrangeboxError('OBX_CLI_USAGE', 'no command to run', { hint: 'orangebox run -- node app.js' });
   const { terminal, env } = context;
   const report = makeReportFile();
+  const runId = options.replayable === true ? newRunId() : undefined;
   try {
     const child = spawn(program, args, {
       stdio: 'inherit',
@@ -28,6 +41,7 @@ export async function run(context: CommandContext, command: readonly string[]): 
         NODE_OPTIONS: nodeOptions(env.nodeOptions, registerPath()),
         ORANGEBOX_RUN_REPORT: report.path,
         ...(context.dir === undefined ? {} : { ORANGEBOX_DIR: context.dir }),
+        ...(runId === undefined ? {} : { ORANGEBOX_MODE: 'run', ORANGEBOX_RUN_ID: runId }),
       },
     });
     const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
@@ -43,6 +57,7 @@ export async function run(context: CommandContext, command: readonly string[]): 
     const result = report.read();
     if (terminal.errorInteractive) note(context, endLine(result));
     if (result !== undefined) saveLastRun(context, result);
+    if (runId !== undefined) await tellRun(context, runId, command);
     if (signal !== null) {
       // The signal may end this process before it comes to the end of this function.
       report.remove();
@@ -54,6 +69,28 @@ export async function run(context: CommandContext, command: readonly string[]): 
   } finally {
     report.remove();
   }
+}
+
+function newRunId(): string {
+  return `run-${randomBytes(6).toString('hex')}`;
+}
+
+/** Says how to replay the run, and what of it no replay can give again. */
+async function tellRun(context: CommandContext, runId: string, command: readonly string[]): Promise<void> {
+  const { findRun, readRun } = await import('@orangebox/replay/process');
+  try {
+    const { threads } = findRun(locate(context).dir, runId);
+    for (const { files } of threads) {
+      for (const { what, count } of readRun(files).notReplayable) {
+        note(context, `not replayable: ${plural(count, escapeLine(what))}`);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof OrangeboxError)) throw error;
+    note(context, `the run cannot be replayed: ${error.message}`);
+    return;
+  }
+  note(context, `recorded ${runId}: npx orangebox replay ${runId} -- ${command.map(escapeLine).join(' ')}`);
 }
 
 /** The existing options with the preload behind them. A path with blanks is quoted as node reads it. */

@@ -1,0 +1,74 @@
+/** Who asked: the first file on the stack below a hook, which tells the program's own code from everybody else's. */
+import { fileURLToPath } from 'node:url';
+
+/** A caller that is the program, or one of its packages. */
+export interface CallSite {
+  /** `file:line:column`, relative to the working directory of the start where it lies below it. */
+  at: string;
+}
+
+/** Files between a hook and the program: `Array.from(…, Math.random)` has frames without a file. */
+const MAX_FRAMES = 4;
+/** Clients whose own clock and timers decide about connections only; a replay has other connections. */
+const CONNECTION_CODE = /[\\/]node_modules[\\/](?:undici(?:-\d+)?|agentkeepalive|agent-base)[\\/]/;
+
+/** What a hook is asked for decides whether the platform's own code counts as a caller. */
+export type Callers = 'program' | 'program_and_platform';
+
+/** Tells callers. `ownDirectories`: files below them are Orangebox's own. */
+export class CallSites {
+  readonly #own: readonly string[];
+  readonly #base: string;
+  readonly #names: Map<string, string> = new Map();
+  readonly #holder: { stack?: unknown } = {};
+
+  constructor(ownDirectories: readonly string[], workingDirectory: string) {
+    this.#own = ownDirectories;
+    this.#base = workingDirectory.endsWith('/') ? workingDirectory : `${workingDirectory}/`;
+  }
+
+  /** The caller of `below`; undefined where it is nobody whose values belong to the run. */
+  of(below: (...args: never[]) => unknown, callers: Callers): CallSite | undefined {
+    const frames = this.#frames(below);
+    for (const frame of frames) {
+      const file = frame.getFileName();
+      if (!file) continue;
+      if (this.#own.some((directory) => file.startsWith(directory))) return undefined;
+      const isPlatform = file.startsWith('node:');
+      if (callers === 'program' && (isPlatform || CONNECTION_CODE.test(file))) return undefined;
+      return { at: `${this.#name(file)}:${frame.getLineNumber() ?? 0}:${frame.getColumnNumber() ?? 0}` };
+    }
+    return { at: 'native' };
+  }
+
+  #frames(below: (...args: never[]) => unknown): NodeJS.CallSite[] {
+    const limit = Error.stackTraceLimit;
+    const prepare = Error.prepareStackTrace;
+    try {
+      Error.stackTraceLimit = MAX_FRAMES;
+      Error.prepareStackTrace = (_error, sites) => sites;
+      Error.captureStackTrace(this.#holder, below);
+      const { stack } = this.#holder;
+      return Array.isArray(stack) ? (stack as NodeJS.CallSite[]) : [];
+    } catch {
+      return [];
+    } finally {
+      Error.stackTraceLimit = limit;
+      Error.prepareStackTrace = prepare;
+    }
+  }
+
+  #name(file: string): string {
+    const known = this.#names.get(file);
+    if (known !== undefined) return known;
+    const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+    const modules = path.lastIndexOf('/node_modules/');
+    const name = path.startsWith(this.#base)
+      ? path.slice(this.#base.length)
+      : modules < 0
+        ? path
+        : path.slice(modules + 1);
+    this.#names.set(file, name);
+    return name;
+  }
+}

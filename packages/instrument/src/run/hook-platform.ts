@@ -1,0 +1,36 @@
+/** All hooks of run mode in the platform, for a recording and for a replay alike. */
+import { syncBuiltinESMExports } from 'node:module';
+import type { CallSites } from './call-site.ts';
+import { hookChildren } from './child-hooks.ts';
+import { hookClocks } from './clock-hooks.ts';
+import { hookHost } from './host-hooks.ts';
+import type { ChildPort, DrawPort, TimerPort, Undo } from './ports.ts';
+import { hookRandom } from './random-hooks.ts';
+import { undoAll } from './replace.ts';
+import { hookTimers } from './timer-hooks.ts';
+
+/** Who stands behind the hooks. */
+export interface PlatformHooks {
+  draws: DrawPort;
+  timers: TimerPort;
+  children: ChildPort;
+  sites: CallSites;
+  /** What child processes are told: whose they are. */
+  runId?: string;
+}
+
+/** Puts them in place, for ES modules too. */
+export function hookPlatform({ draws, timers, children, sites, runId }: PlatformHooks): Undo {
+  const undo = undoAll([
+    hookClocks(draws, sites),
+    hookRandom(draws, sites),
+    hookHost(draws, sites),
+    hookTimers(timers, sites),
+    hookChildren(children, runId),
+  ]);
+  syncBuiltinESMExports();
+  return () => {
+    undo();
+    syncBuiltinESMExports();
+  };
+}

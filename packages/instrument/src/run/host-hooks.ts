@@ -1,0 +1,27 @@
+/** Hooks in facts of the machine and the process that differ from one run to the next. */
+import type { CallSites } from './call-site.ts';
+import type { DrawPort, Undo } from './ports.ts';
+import { type AnyFunction, replaceGetter, replaceMethod, undoAll } from './replace.ts';
+
+/** Puts the hooks in place. */
+export function hookHost(port: DrawPort, sites: CallSites): Undo {
+  const os = process.getBuiltinModule('node:os');
+  const number = (name: 'pid' | 'ppid'): Undo =>
+    replaceGetter(process, name, (original) => {
+      const get = (): unknown => {
+        const site = sites.of(get, 'program');
+        return site ? port.draw(`process.${name}`, site.at, () => Number(original())) : original();
+      };
+      return get;
+    });
+  const method = (name: 'hostname' | 'uptime' | 'freemem'): Undo =>
+    replaceMethod(os, name, (original) => {
+      const hooked: AnyFunction = () => {
+        const site = sites.of(hooked, 'program');
+        const real = (): string | number => original() as string | number;
+        return site ? port.draw(`os.${name}`, site.at, real) : real();
+      };
+      return hooked;
+    });
+  return undoAll([number('pid'), number('ppid'), method('hostname'), method('uptime'), method('freemem')]);
+}

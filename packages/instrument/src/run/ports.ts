@@ -1,0 +1,69 @@
+/** Between the hooks in the platform and who stands behind them: the recording of a run, or its replay. */
+import type { TimerKind } from '@orangebox/schema';
+
+/** An outside value as the program sees it. */
+export type Drawn = number | string | bigint | Uint8Array;
+
+/** Gives outside values to the program. */
+export interface DrawPort {
+  /** The value for a caller; `real` asks the platform. */
+  draw<T extends Drawn>(source: string, at: string, real: () => T): T;
+}
+
+/** A timer that the program makes. */
+export interface TimerRequest {
+  kind: TimerKind;
+  delayMs: number;
+  at: string;
+  callback: (this: unknown) => void;
+  /** Makes the platform's timer. */
+  real: (callback: (this: unknown) => void) => object;
+}
+
+/** Has timers of the program fire. */
+export interface TimerPort {
+  /** The handle that the program gets. */
+  make(request: TimerRequest): object;
+  /** The program clears one, by its handle or its number; the platform is told afterwards. */
+  clear(handle: unknown): void;
+}
+
+/** A child process that the program starts. */
+export interface ChildStart {
+  /** Base name. */
+  file: string;
+  /** Without the name of the program. */
+  argv: string[];
+  /** Relative to the working directory of the start. */
+  cwd: string;
+  /** Its output is the program's own. */
+  inherits: { stdout: boolean; stderr: boolean };
+  pipes: { stdin: boolean; stdout: boolean; stderr: boolean };
+  /** It has a channel for messages, as of `fork`. */
+  hasMessages: boolean;
+}
+
+/** A child process that the program waits for. */
+export interface SyncChildStart extends Pick<ChildStart, 'file' | 'argv' | 'cwd'> {
+  input: Uint8Array;
+}
+
+/** What it left. */
+export interface SyncChildResult {
+  pid: number;
+  status: number | null;
+  signal: string | null;
+  stdout: Uint8Array | null;
+  stderr: Uint8Array | null;
+  error?: Error;
+}
+
+/** Starts child processes, or gives those on record. */
+export interface ChildPort {
+  /** `child` is the program's object, without a process yet; `real` starts one for it. */
+  spawn(child: object, start: ChildStart, real: () => unknown): unknown;
+  runSync(start: SyncChildStart, real: () => SyncChildResult): SyncChildResult;
+}
+
+/** Takes a hook out again. */
+export type Undo = () => void;

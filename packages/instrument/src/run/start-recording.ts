@@ -1,0 +1,106 @@
+/** Records a run: what comes to the program from outside, in one order, so that it can be run again. */
+import { randomBytes } from 'node:crypto';
+import { isMainThread, getEnvironmentData, setEnvironmentData, threadId } from 'node:worker_threads';
+import type { RunKit } from '../run-kit.ts';
+import { CallSites } from './call-site.ts';
+import { countConnections } from './connections.ts';
+import { DrawLog } from './draw-log.ts';
+import { hookPlatform } from './hook-platform.ts';
+import { watchOutput } from './output.ts';
+import type { TimerPort, Undo } from './ports.ts';
+import { whenProcessEnds } from './process-end.ts';
+import { undoAll } from './replace.ts';
+import { RecordedChildren } from './recorded-children.ts';
+import { runFacts } from './run-facts.ts';
+
+/** Where workers find the id of their run. */
+const RUN_ID_KEY = 'orangebox.run';
+
+/** What a recording is told besides. */
+export interface RecordingOptions {
+  kit: RunKit;
+  /** Directories of Orangebox's own files. */
+  ownDirectories: readonly string[];
+  env: Readonly<Record<string, string | undefined>>;
+  startUnixNano: bigint;
+}
+
+/** Starts the recording of this thread; the result ends it. */
+export function startRecording({ kit, ownDirectories, env, startUnixNano }: RecordingOptions): Undo {
+  const { config } = kit;
+  const sites = new CallSites(ownDirectories, process.cwd());
+  const draws = new DrawLog({ nextSeq: () => kit.nextSeq(), record: (record) => kit.record(record) });
+  const runId = runIdOf(kit);
+  kit.record({
+    type: 'runStart',
+    runId,
+    ...(config.runParent === undefined ? {} : { parentRunId: config.runParent }),
+    ...runFacts(env, config.runEnvironment, config.runDirectory),
+    startUnixNano: String(startUnixNano),
+  });
+  const outputs = isMainThread
+    ? { stdout: watchOutput(process.stdout), stderr: watchOutput(process.stderr) }
+    : undefined;
+  const connections = countConnections(kit.isClaimed, kit.isOwn);
+  const channels = new Map<string, number>();
+  const children = new RecordedChildren({
+    nextSeq: () => kit.nextSeq(),
+    nextDelivery: () => kit.nextDelivery(),
+    record: (record) => kit.record(record),
+    notReplayable: (what) => void channels.set(what, (channels.get(what) ?? 0) + 1),
+  });
+  const undoHooks = hookPlatform({ draws, timers: recordedTimers(kit, draws), children, sites, runId });
+  const undoEnd = whenProcessEnds((exitCode) => {
+    try {
+      draws.flush();
+      children.end();
+      const others = [...channels].map(([what, count]) => ({ what, count }));
+      for (const { what, count } of [...connections.list(), ...others])
+        kit.record({ type: 'notReplayable', what, count });
+      const nothing = { sha256: '', sizeBytes: 0 };
+      kit.record({
+        type: 'runEnd',
+        seq: kit.nextSeq(),
+        exitCode,
+        stdout: outputs?.stdout.digest() ?? nothing,
+        stderr: outputs?.stderr.digest() ?? nothing,
+      });
+      kit.flush();
+    } catch (error) {
+      kit.fault('ending the run', error);
+    }
+  });
+  return undoAll([
+    ...(outputs ? [outputs.stdout.undo, outputs.stderr.undo] : []),
+    connections.undo,
+    undoHooks,
+    undoEnd,
+  ]);
+}
+
+/** One id for all threads of a process; a child process has its own, and names its parent's. */
+function runIdOf({ config }: RunKit): string {
+  const inherited: unknown = threadId === 0 ? undefined : getEnvironmentData(RUN_ID_KEY);
+  const given = config.runParent === undefined ? config.runId : undefined;
+  const runId = typeof inherited === 'string' ? inherited : (given ?? `run-${randomBytes(6).toString('hex')}`);
+  setEnvironmentData(RUN_ID_KEY, runId);
+  return runId;
+}
+
+/** The platform's timers, each firing noted. */
+function recordedTimers(kit: RunKit, draws: DrawLog): TimerPort {
+  let made = 0;
+  return {
+    make({ kind, delayMs, at, callback, real }) {
+      const timerId = made++;
+      return real(function (this: unknown) {
+        draws.flush();
+        kit.record({ type: 'timerFired', seq: kit.nextDelivery(), timerId, kind, delayMs, at });
+        Reflect.apply(callback, this, []);
+      });
+    },
+    clear() {
+      // The platform's own matter.
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** What was observed of a replay, put together for its receipt. */
+import type { ReceiptFacts } from '@orangebox/replay';
+import type { FoundRun, ProcessReport, RecordedRun } from '@orangebox/replay/process';
+
+/** What a replay left behind. */
+export interface ReplayOutcome {
+  found: FoundRun;
+  command: readonly string[];
+  /** Of each thread that said something, main thread first. */
+  reports: readonly ProcessReport[];
+  /** Of each recorded thread. */
+  recorded: readonly RecordedRun[];
+  /** Of the recording's files. */
+  digest: string;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+
+/** The facts. A difference of output counts only where the program ran to its end. */
+export function receiptFacts({ found, command, reports, recorded, digest }: ReplayOutcome): ReceiptFacts {
+  const [main] = reports;
+  const { start } = found;
+  const divergence = reports.find((report) => report.divergence)?.divergence;
+  const count = (of: (report: ProcessReport) => number): number => sum(reports.map(of));
+  const compared = (name: string, was: string | undefined, is: string | undefined) => ({
+    name,
+    ...(was === undefined ? {} : { recorded: was }),
+    ...(is === undefined ? {} : { live: is }),
+  });
+  const end = recorded.find((run) => run.start.threadId === 0)?.end;
+  const outcome =
+    main?.end && end
+      ? [
+          compared('exit code', String(end.exitCode), String(main.end.exitCode)),
+          compared('standard output', end.stdout.sha256, main.end.stdout.sha256),
+          compared('standard error', end.stderr.sha256, main.end.stderr.sha256),
+        ]
+      : [];
+  return {
+    run: { id: found.runId, digest, ...(recorded.some((run) => run.isDamaged) ? { isDamaged: true } : {}) },
+    command,
+    code: {
+      entry: compared('entry', start.argv[0], main?.live?.argv[0] ?? start.argv[0]),
+      digest: compared('digest', start.entryDigest, main?.live ? main.live.entryDigest : start.entryDigest),
+    },
+    versions: [compared('node', start.node, main?.live?.node ?? start.node)],
+    recordedRequests: sum(recorded.map((run) => run.exchanges.length)),
+    rungs: {
+      exact: count(({ rungs }) => rungs.exact),
+      canonical: count(({ rungs }) => rungs.canonical),
+      unified: count(({ rungs }) => rungs.unified),
+      rule: count(({ rungs }) => rungs.rule),
+    },
+    rules: main?.rules ?? [],
+    extra: count(({ extra }) => extra),
+    // What a stopped program did not come to is no finding of its own.
+    missing: divergence ? 0 : count(({ missing }) => missing),
+    refused: reports.flatMap(({ refused }) => refused),
+    liveConnections: count(({ liveConnections }) => liveConnections),
+    processes: { served: count(({ processesServed }) => processesServed), started: 0 },
+    notReplayable: recorded.flatMap((run) => run.notReplayable.map(({ what, count: n }) => ({ what, count: n }))),
+    outcome,
+    ...(divergence ? { divergence } : {}),
+    isInstrumented: main !== undefined,
+  };
+}

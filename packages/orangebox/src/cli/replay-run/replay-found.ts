@@ -1,0 +1,100 @@
+/** Replays one recorded run in a process of its own and makes its receipt. */
+import { spawn, type StdioOptions } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeReceipt, type MatchRule, type Receipt } from '@orangebox/replay';
+import { type FoundRun, parseReports, readRun, runDigest } from '@orangebox/replay/process';
+import { OrangeboxError } from '@orangebox/schema';
+import { passSignals } from '../commands/run.ts';
+import type { CommandContext } from '../context.ts';
+import { receiptFacts } from './receipt-facts.ts';
+import { replayEnvironment } from './replay-environment.ts';
+
+/** What is replayed, and how. */
+export interface ReplayRequest {
+  found: FoundRun;
+  /** The directory of recordings it was found in. */
+  directory: string;
+  command: readonly string[];
+  rules: readonly MatchRule[];
+  stdio: StdioOptions;
+  /** Ends a program that takes longer, in milliseconds; without it nothing does. */
+  timeoutMs?: number;
+}
+
+/** The program could not be started; the cause is the system's error. */
+export class CannotStart extends Error {}
+
+/**
+ * Runs the program against the recording.
+ *
+ * @throws CannotStart; OrangeboxError `OBX_REPLAY_TIMEOUT`, `OBX_RUN_*` and those of segments
+ */
+export async function replayFound(context: CommandContext, request: ReplayRequest): Promise<Receipt> {
+  const { found, directory, command, rules } = request;
+  const scratch = mkdtempSync(join(tmpdir(), 'orangebox-replay-'));
+  try {
+    const plan = join(scratch, 'plan.json');
+    const report = join(scratch, 'report');
+    writeFileSync(plan, JSON.stringify({ runId: found.runId, threads: found.threads, report, rules }), { mode: 0o600 });
+    await ended(command, request, replayEnvironment(context.env, { found, plan, directory, preload: preloadPath() }));
+    const reports = parseReports(readReport(report));
+    const failure = reports.find((one) => one.failure)?.failure;
+    if (failure) throw new OrangeboxError(isCoded(failure.code) ? failure.code : 'OBX_RUN_UNREADABLE', failure.message);
+    const recorded = found.threads.map(({ files }) => readRun(files));
+    return makeReceipt(receiptFacts({ found, command, reports, recorded, digest: runDigest(found) }));
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function ended(
+  [program = '', ...args]: readonly string[],
+  { stdio, timeoutMs }: ReplayRequest,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const child = spawn(program, args, { stdio, env });
+  const stop = passSignals((signal) => void child.kill(signal), process.stdin.isTTY === true);
+  let isLate = false;
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          isLate = true;
+          child.kill('SIGKILL');
+        }, timeoutMs);
+  try {
+    await new Promise<void>((done, failed) => {
+      child.once('error', (cause) => failed(new CannotStart(program, { cause })));
+      child.once('exit', () => done());
+    });
+  } finally {
+    clearTimeout(timer);
+    stop();
+  }
+  if (isLate) {
+    throw new OrangeboxError('OBX_REPLAY_TIMEOUT', `the program had not ended after ${(timeoutMs ?? 0) / 1000} s`, {
+      hint: 'give it longer with --timeout',
+    });
+  }
+}
+
+function isCoded(code: string): code is `OBX_${string}` {
+  return /^OBX_[A-Z0-9_]+$/.test(code);
+}
+
+/** The preload of a replay: a file of this package, whatever the program's directory has. */
+function preloadPath(): string {
+  return createRequire(import.meta.url).resolve('orangebox/replay-register');
+}
+
+/** Nothing where the program was never under the preload. */
+function readReport(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

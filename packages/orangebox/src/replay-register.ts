@@ -1,0 +1,54 @@
+/**
+ * The preload of a replay, put into a program by `orangebox replay RUN -- COMMAND`. The taps and hooks are those of the
+ * recording; behind them stands what was recorded. Without a plan it does nothing.
+ */
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
+import { installInstrumentation } from '@orangebox/instrument';
+import { CallSites, hookPlatform, runFacts, watchOutput, whenProcessEnds } from '@orangebox/instrument/run';
+import { openProcessReplay } from '@orangebox/replay/process';
+import { readReplayPreload } from './replay-preload-config.ts';
+
+const config = readReplayPreload(process.env);
+if (config.plan !== undefined) start(config.plan);
+
+function start(planFile: string): void {
+  const require = createRequire(__filename);
+  const live = runFacts(process.env, config.openVariables, config.directory);
+  const { replay } = openProcessReplay(planFile, live, config.secrets);
+  const ownDirectories = [
+    __filename,
+    ...['@orangebox/instrument', '@orangebox/replay'].map((name) => require.resolve(name)),
+  ].map((file) => `${dirname(file)}/`);
+  installInstrumentation({
+    env: { ORANGEBOX_MODE: 'run' },
+    loadSink: () => ({
+      open: (asked) => replay.open(asked),
+      tool: () => undefined,
+      flushSync: () => undefined,
+      flush: () => Promise.resolve(),
+    }),
+    loadRun: () => () => {
+      const outputs = isMainThread
+        ? { stdout: watchOutput(process.stdout), stderr: watchOutput(process.stderr) }
+        : undefined;
+      replay.begin();
+      const undo = hookPlatform({
+        draws: replay.draws,
+        timers: replay.timers,
+        children: replay.children,
+        sites: new CallSites(ownDirectories, process.cwd()),
+      });
+      const nothing = { sha256: '', sizeBytes: 0 };
+      whenProcessEnds((exitCode) =>
+        replay.ended({
+          exitCode,
+          stdout: outputs?.stdout.digest() ?? nothing,
+          stderr: outputs?.stderr.digest() ?? nothing,
+        }),
+      );
+      return undo;
+    },
+  });
+}

@@ -1,0 +1,29 @@
+/** What a replayed process says when it ends; the command that started it makes the receipt of it. */
+import type { OutputDigest, RunStartRecord } from '@orangebox/schema';
+import type { Divergence } from '../divergence/types.ts';
+import type { MatchRung, RuleUse } from '../matching/types.ts';
+
+/** One thread's report. */
+export interface ProcessReport {
+  threadId: number;
+  /** What kept the replay from beginning. */
+  failure?: { code: string; message: string };
+  divergence?: Divergence;
+  /** Facts of the live process, as a recording has them. */
+  live?: Omit<RunStartRecord, 'type' | 'runId' | 'parentRunId' | 'startUnixNano'>;
+  rungs: Readonly<Record<MatchRung, number>>;
+  rules: readonly RuleUse[];
+  extra: number;
+  missing: number;
+  refused: { what: string; count: number }[];
+  /** Connections of the platform that were there when the report was made. */
+  liveConnections: number;
+  processesServed: number;
+  /** Recorded requests that found no connection, and found none again. */
+  refusedAsRecorded: number;
+  /** `fewerBefore`: place before which the recorded program had drawn more. */
+  draws: { count: number; extra: number; fewerBefore?: number };
+  eventsGiven: number;
+  /** Absent where the replay was stopped. */
+  end?: { exitCode: number; stdout: OutputDigest; stderr: OutputDigest };
+}

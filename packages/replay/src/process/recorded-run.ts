@@ -1,0 +1,124 @@
+/** One thread of a recorded run, read from its segment files and sorted into what a replay gives and what it waits for. */
+import { readFileSync, statSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import { addToExchange, decodeSegment, type ExchangeRecords, newExchangeRecords } from '@orangebox/codec';
+import {
+  type CallEndRecord,
+  type ChildRecord,
+  type DrawnValue,
+  type NotReplayableRecord,
+  OrangeboxError,
+  type RunEndRecord,
+  type RunStartRecord,
+  type SegmentRecord,
+  type TimerFiredRecord,
+} from '@orangebox/schema';
+
+/** Files above this are no recording of a run that anybody can replay. */
+const MAX_FILE_BYTES = 2 * 1024 * 1024 * 1024;
+
+/** A recorded thread. */
+export interface RecordedRun {
+  start: RunStartRecord;
+  /** Absent where the process died. */
+  end: RunEndRecord | undefined;
+  /** In the order in which they were begun. */
+  exchanges: ExchangeRecords[];
+  /** Attempt of each exchange within its call, by exchange number. */
+  attempts: ReadonlyMap<number, number>;
+  /** In order. */
+  draws: DrawnValue[];
+  timers: TimerFiredRecord[];
+  children: ChildRecord[];
+  notReplayable: NotReplayableRecord[];
+  /** The files are not whole, or lack what the run's records speak of. */
+  isDamaged: boolean;
+}
+
+/** Reads a thread's files, in order. @throws `OBX_RUN_NOT_FOUND`, `OBX_RUN_UNREADABLE`, and the errors of segments */
+export function readRun(files: readonly string[]): RecordedRun {
+  const run: Omit<RecordedRun, 'start'> & { start?: RunStartRecord } = {
+    end: undefined,
+    exchanges: [],
+    attempts: new Map(),
+    draws: [],
+    timers: [],
+    children: [],
+    notReplayable: [],
+    isDamaged: false,
+  };
+  const byId = new Map<number, ExchangeRecords>();
+  const calls: CallEndRecord[] = [];
+  for (const file of files) {
+    if (statSync(file).size > MAX_FILE_BYTES) {
+      throw new OrangeboxError('OBX_RUN_UNREADABLE', `the recording is larger than ${MAX_FILE_BYTES} bytes`);
+    }
+    const decoder = decodeSegment(readFileSync(file), { crc32 });
+    for (const { record } of decoder) sort(record, run, byId, calls);
+    if (decoder.end.state !== 'clean') run.isDamaged = true;
+  }
+  const { start } = run;
+  if (!start) {
+    throw new OrangeboxError('OBX_RUN_NOT_FOUND', 'these files hold no replayable run', {
+      hint: 'record one with: npx orangebox run --replayable -- node app.js',
+    });
+  }
+  const attempts = new Map<number, number>();
+  for (const { exchangeIds } of calls) exchangeIds.forEach((id, attempt) => attempts.set(id, attempt));
+  run.exchanges = [...byId.values()]
+    .filter(({ start: { seq } }) => seq !== undefined)
+    .sort((a, b) => (a.start.seq ?? 0) - (b.start.seq ?? 0));
+  run.draws.sort((a, b) => a.seq - b.seq);
+  if (!run.end || calls.some(({ exchangeIds }) => exchangeIds.some((id) => !byId.has(id)))) run.isDamaged = true;
+  return { ...run, start, attempts };
+}
+
+function sort(
+  record: SegmentRecord,
+  run: Omit<RecordedRun, 'start'> & { start?: RunStartRecord },
+  byId: Map<number, ExchangeRecords>,
+  calls: CallEndRecord[],
+): void {
+  switch (record.type) {
+    case 'runStart':
+      run.start ??= record;
+      return;
+    case 'runEnd':
+      run.end ??= record;
+      return;
+    case 'draws':
+      run.draws.push(...record.draws);
+      return;
+    case 'timerFired':
+      run.timers.push(record);
+      return;
+    case 'child':
+      run.children.push(record);
+      return;
+    case 'notReplayable':
+      run.notReplayable.push(record);
+      return;
+    case 'callEnd':
+      calls.push(record);
+      return;
+    case 'exchangeStart':
+      if (!byId.has(record.exchangeId)) byId.set(record.exchangeId, newExchangeRecords(record));
+      return;
+    case 'dropped':
+      // Bodies or calls that are not there.
+      if (record.count > 0) run.isDamaged = true;
+      return;
+    case 'requestHead':
+    case 'requestChunk':
+    case 'requestEnd':
+    case 'responseHead':
+    case 'responseChunk':
+    case 'exchangeEnd': {
+      const exchange = byId.get(record.exchangeId);
+      if (exchange) addToExchange(exchange, record);
+      else run.isDamaged = true;
+      return;
+    }
+    default:
+  }
+}

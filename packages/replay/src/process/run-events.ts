@@ -1,0 +1,78 @@
+/** What came to the recorded program, in order, and what the program did between. */
+import type { ExchangeRecords } from '@orangebox/codec';
+import type { ChildEvent, ChildRecord, ChunkRecord, TimerFiredRecord } from '@orangebox/schema';
+import type { RecordedRun } from './recorded-run.ts';
+
+/** Something that came to the program. */
+export type RunEvent = { seq: number; startsTurn: boolean } & (
+  | { kind: 'head'; exchange: ExchangeRecords }
+  | { kind: 'chunk'; exchange: ExchangeRecords; chunk: ChunkRecord }
+  | { kind: 'end'; exchange: ExchangeRecords }
+  | { kind: 'timer'; timer: TimerFiredRecord }
+  | { kind: 'child'; child: ChildRecord; event: ChildEvent }
+);
+
+/** Something that the program did. */
+export type RunAct = { seq: number } & (
+  | { kind: 'request'; exchange: ExchangeRecords }
+  | { kind: 'cancel'; exchange: ExchangeRecords }
+  | { kind: 'spawn'; child: ChildRecord }
+);
+
+/** Both, each in order. */
+export interface RunOrder {
+  events: RunEvent[];
+  acts: RunAct[];
+}
+
+/** Whether the program itself ended an exchange. */
+export function wasCancelled({ end }: ExchangeRecords): boolean {
+  if (!end) return false;
+  if (end.ending === 'caller_abort' || end.ending === 'caller_stopped_reading') return true;
+  // The timer of a library is one of the program's; those of the client are not.
+  return end.ending === 'timeout' && end.error?.code?.startsWith('UND_ERR') !== true;
+}
+
+/** Whether no connection came about. */
+export function neverConnected({ end }: ExchangeRecords): boolean {
+  return end?.ending === 'connect_failed';
+}
+
+/** Whether it was begun, and given up or refused before it went out whole. */
+export function neverSent({ requestEnd, end }: ExchangeRecords): boolean {
+  return requestEnd === undefined && end !== undefined;
+}
+
+/** Sorts a recorded thread into its order. */
+export function orderOf(run: RecordedRun): RunOrder {
+  const events: Omit<RunEvent, 'startsTurn'>[] = [];
+  const acts: RunAct[] = [];
+  for (const exchange of run.exchanges) {
+    const { start, responseHead, responseChunks, end } = exchange;
+    // Done when it is whole; what never was, when it is begun.
+    acts.push({ seq: exchange.requestEnd?.seq ?? start.seq ?? 0, kind: 'request', exchange });
+    if (responseHead) events.push({ seq: responseHead.delivery, kind: 'head', exchange } as RunEvent);
+    for (const chunk of responseChunks) {
+      events.push({ seq: chunk.delivery, kind: 'chunk', exchange, chunk } as RunEvent);
+    }
+    if (end?.delivery === undefined || end.ending === 'process_exit') continue;
+    if (wasCancelled(exchange)) acts.push({ seq: end.delivery, kind: 'cancel', exchange });
+    else events.push({ seq: end.delivery, kind: 'end', exchange } as RunEvent);
+  }
+  for (const timer of run.timers) events.push({ seq: timer.seq, kind: 'timer', timer } as RunEvent);
+  for (const child of run.children) {
+    acts.push({ seq: child.seq, kind: 'spawn', child });
+    // What a child gave that the program waited for in one call, that call gives.
+    if (child.sync) continue;
+    for (const event of child.events) events.push({ seq: event.seq, kind: 'child', child, event } as RunEvent);
+  }
+  const used = new Set<number>(run.draws.map(({ seq }) => seq));
+  for (const { seq } of [...events, ...acts]) used.add(seq);
+  for (const { start, requestEnd } of run.exchanges) for (const seq of [start.seq, requestEnd?.seq]) used.add(seq ?? 0);
+  if (run.end) used.add(run.end.seq);
+  const ordered = events
+    .sort((a, b) => a.seq - b.seq)
+    // The recorder leaves a number out where a turn begins.
+    .map((event, i) => ({ ...event, startsTurn: i === 0 || !used.has(event.seq - 1) }) as RunEvent);
+  return { events: ordered, acts: acts.sort((a, b) => a.seq - b.seq) };
+}
