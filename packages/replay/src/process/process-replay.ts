@@ -1,10 +1,12 @@
 /** Replays one thread of a run within the program itself. */
 import type { ExchangeRecords } from '@orangebox/codec';
 import type { Ending, OutputDigest } from '@orangebox/schema';
-import type { ComparedValue, DivergenceContext, MatchedEvent } from '../divergence/types.ts';
+import type { DivergenceContext, MatchedEvent } from '../divergence/types.ts';
 import { createMatcher } from '../matching/matcher.ts';
 import type { Matcher, MatchRule, MatchRung, Missed, RecordedRequest } from '../matching/types.ts';
+import { isSamePlace, isTo } from './addresses.ts';
 import { AskedExchange, scopeOf, type AskedStart } from './asked-exchange.ts';
+import { compared, compareEnvironment } from './compared-facts.ts';
 import { DeliveryQueue, type QueueHost } from './delivery-queue.ts';
 import { DrawReplay, textOf } from './draw-replay.ts';
 import { platform } from './platform.ts';
@@ -13,7 +15,16 @@ import type { RecordedRun } from './recorded-run.ts';
 import { refuseNetwork } from './refused-network.ts';
 import type { Peer, ReplaySocket } from './replay-socket.ts';
 import { recordedError, ResponseBytes } from './response-bytes.ts';
-import { neverConnected, neverSent, orderOf, type RunAct, type RunEvent, type RunOrder } from './run-events.ts';
+import {
+  countBefore,
+  neverConnected,
+  neverSent,
+  orderOf,
+  type RunAct,
+  type RunEvent,
+  type RunOrder,
+  wordsOf,
+} from './run-events.ts';
 import { ServedChildren } from './served-children.ts';
 import { VirtualTimers } from './virtual-timers.ts';
 
@@ -433,60 +444,4 @@ export class ProcessReplay implements QueueHost {
       eventsGiven: this.#queue.released,
     };
   }
-}
-
-function wordsOf(act: RunAct): string {
-  if (act.kind === 'spawn') return `the child process ${act.child.file}`;
-  const { method, url } = act.exchange.start;
-  return `${method} ${url}`;
-}
-
-/** Events before a place, by halving. */
-function countBefore(events: readonly { seq: number }[], seq: number): number {
-  let low = 0;
-  let high = events.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((events[middle]?.seq ?? 0) < seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-function isSamePlace({ start }: ExchangeRecords, { method, url }: AskedStart): boolean {
-  return start.method === method && placeOf(start.url) === placeOf(url);
-}
-
-/** Origin and path; what a query holds may have been a secret. */
-function placeOf(url: string): string {
-  return URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : url;
-}
-
-function isTo(url: string, { host, port, secure }: Peer): boolean {
-  if (!URL.canParse(url)) return false;
-  const asked = new URL(url);
-  const askedPort = Number(asked.port) || (asked.protocol === 'https:' ? 443 : 80);
-  const bare = (name: string): string => name.replace(/^\[|\]$/g, '').toLowerCase();
-  return (asked.protocol === 'https:') === secure && askedPort === port && bare(asked.hostname) === bare(host);
-}
-
-function compared(name: string, recorded: string | undefined, live: string | undefined): ComparedValue[] {
-  if (recorded === live) return [];
-  return [{ name, ...(recorded === undefined ? {} : { recorded }), ...(live === undefined ? {} : { live }) }];
-}
-
-/** Variables that differ. */
-function compareEnvironment(
-  recorded: NonNullable<ProcessReport['live']>['environment'],
-  live: NonNullable<ProcessReport['live']>['environment'],
-): ComparedValue[] {
-  return (['values', 'hashes'] as const).flatMap((kind) =>
-    [...new Set([...Object.keys(recorded[kind]), ...Object.keys(live[kind])])]
-      .filter((name) => recorded[kind][name] !== live[kind][name])
-      .map((name) => ({
-        ...compared(name, recorded[kind][name], live[kind][name])[0],
-        name,
-        ...(kind === 'hashes' ? { isHashed: true as const } : {}),
-      })),
-  );
 }

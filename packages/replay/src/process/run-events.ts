@@ -76,3 +76,22 @@ export function orderOf(run: RecordedRun): RunOrder {
     .map((event, i) => ({ ...event, startsTurn: i === 0 || !used.has(event.seq - 1) }) as RunEvent);
   return { events: ordered, acts: acts.sort((a, b) => a.seq - b.seq) };
 }
+
+/** What the program did, in words. */
+export function wordsOf(act: RunAct): string {
+  if (act.kind === 'spawn') return `the child process ${act.child.file}`;
+  const { method, url } = act.exchange.start;
+  return `${method} ${url}`;
+}
+
+/** Events before a place, by halving. */
+export function countBefore(events: readonly { seq: number }[], seq: number): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((events[middle]?.seq ?? 0) < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
