@@ -5,6 +5,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientRequest } from 'node:http';
 import { unixNano } from './clock.ts';
+import { parseHeaderText } from './header-text.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { wrapHttpModules } from './http-wrap.ts';
 import type { TapHost } from './tap-host.ts';
@@ -51,10 +52,12 @@ export function publishesCreation(nodeVersion: string): boolean {
   return major > 23 || (major === 23 && minor >= 2) || (major === 22 && minor >= 12);
 }
 
-function textHeader(request: ClientRequest, name: string): string | undefined {
-  // With a header array given as `headers`, nothing is stored until the head is written.
+function textHeader(request: ClientRequest & { _header?: unknown }, name: string): string | undefined {
   const value = request.getHeader(name);
-  return value === undefined ? undefined : String(Array.isArray(value) ? value[0] : value);
+  if (value !== undefined) return String(Array.isArray(value) ? value[0] : value);
+  // With a header array given as `headers` none is stored: the head is written when the request is made.
+  if (typeof request._header !== 'string') return undefined;
+  return parseHeaderText(request._header).find(([sent]) => sent.toLowerCase() === name)?.[1];
 }
 
 /** The request object keeps everything but the port, which stands in the Host header unless the program set its own. */
