@@ -20,7 +20,7 @@ const EMPTY_BYTES = new Uint8Array(0);
  */
 export const COMPRESSED_AT_ONCE_MAX_BYTES: number = 32 * 1024;
 
-/** A window of 8 KiB, which is made ready in half the time of the usual one; up to twice that much JSON loses nothing by it. */
+/** A window of 8 KiB, which is made ready in half the time of the usual one; up to twice that much JSON loses little by it. */
 const SMALL_WINDOW_BITS = 13;
 const SMALL_WINDOW_MAX_JSON_BYTES = 16 * 1024;
 

@@ -12,7 +12,7 @@ import { createExitWatch } from './exit-watch.ts';
 import { createPacing, type Pacing } from './pacing.ts';
 import { createGatheredItems, type GatheredItems, type LoadedItem, mayShare } from './gathered-items.ts';
 import { Abandoned, heldBytes, isLarge, payloadFor } from './large-items.ts';
-import { compressSnapshot, onlyPartOf, partsOf, type Payload } from './parts.ts';
+import { onlyPartOf, partsOf, type Payload } from './parts.ts';
 import { createTransport, type SendOutcome, type Transport } from './transport.ts';
 import { createWaitingItems, FAILURES_BEFORE_YIELDING, newItem, type WaitingItem } from './waiting-items.ts';
 import { afterMs, cancelTimer, nextTurn, nowMs } from '../timers.ts';
@@ -73,9 +73,6 @@ export function createShipper(
   return new PayloadShipper(config, host, all);
 }
 
-/** Compressed at a time beside the program: the thread pool is the program's. */
-const COMPRESSING_MAX = 8;
-
 /** What becomes of recordings that could not be sent. */
 const STAY =
   'they stay on this machine and are sent while this process lives, at the next start, or by "orangebox recover"';
@@ -114,8 +111,6 @@ class PayloadShipper implements Shipper {
   /** A snapshot is sent in pieces: one at a time. */
   #isLargeInFlight = false;
   #compressing = new AbortController();
-  /** What is compressed before it is gathered. */
-  #compressingItems = 0;
   #offered = 0;
   #shipped = 0;
   #failed = 0;
@@ -136,7 +131,10 @@ class PayloadShipper implements Shipper {
     this.#place = `the payload endpoint at ${url.origin}`;
     this.#transport = createTransport(url, validHeaders(config.endpointHeaders, host), limits.timeoutMs);
     this.#pacing = createPacing(limits);
-    this.#gathered = createGatheredItems(limits, () => this.#pump());
+    this.#gathered = createGatheredItems(limits, {
+      onReady: () => this.#pump(),
+      onLeft: (waiting) => this.#waiting.putBack(waiting),
+    });
   }
 
   offer(item: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
@@ -155,7 +153,8 @@ class PayloadShipper implements Shipper {
     }
     this.#unsent.set(item.key, nowMs());
     const waiting = newItem(item);
-    const isGathered = snapshotJsonNow !== undefined && this.#mayGather(item) && this.#gather(waiting, snapshotJsonNow);
+    const isGathered =
+      snapshotJsonNow !== undefined && this.#mayGather(item) && this.#gathered.tryAdd(waiting, snapshotJsonNow);
     if (!isGathered) this.#waiting.add(waiting);
     this.#pump(item, snapshotJsonNow);
   }
@@ -192,7 +191,7 @@ class PayloadShipper implements Shipper {
       offered: this.#offered,
       shipped: this.#shipped,
       failed: this.#failed,
-      pending: this.#waiting.size + this.#gathered.count + this.#compressingItems + this.#itemsInFlight,
+      pending: this.#waiting.size + this.#gathered.count + this.#itemsInFlight,
       inFlightBytes: this.#bytesInFlight + this.#gathered.jsonBytes,
       ...(oldestUnsentMs === undefined ? {} : { oldestUnsentMs }),
       ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
@@ -205,34 +204,6 @@ class PayloadShipper implements Shipper {
     return this.#waiting.size === 0 && this.#pacing.failures === 0 && bytes <= this.#limits.bytesInFlight;
   }
 
-  /** False: it has to wait, as a few words. */
-  #gather(waiting: WaitingItem, snapshotJsonNow: () => Uint8Array): boolean {
-    if (this.#gathered.tryAdd(waiting, snapshotJsonNow)) return true;
-    if (!mayShare(waiting) || this.#gathered.sharedItems < 2 || this.#compressingItems >= COMPRESSING_MAX) return false;
-    let json: Uint8Array;
-    try {
-      json = snapshotJsonNow();
-    } catch {
-      return false;
-    }
-    const { sizeBytes } = waiting.item;
-    this.#compressingItems++;
-    this.#bytesInFlight += sizeBytes;
-    const compressed = (add: () => void): void => {
-      this.#compressingItems--;
-      this.#bytesInFlight -= sizeBytes;
-      add();
-      this.#pump();
-    };
-    void hidden(() =>
-      compressSnapshot(json).then(
-        (payload) => compressed(() => this.#gathered.add(waiting, payload)),
-        () => compressed(() => this.#waiting.putBack(waiting)),
-      ),
-    );
-    return true;
-  }
-
   /** Starts as many sends as may run now, and comes back when a pause is over. */
   #pump(fresh?: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
     cancelTimer(this.#timer);
@@ -241,7 +212,7 @@ class PayloadShipper implements Shipper {
     if (this.#pacing.failures > 0) for (const { waiting } of this.#gathered.take()) this.#waiting.add(waiting);
     for (;;) {
       if (this.#sending >= this.#pacing.concurrency) return;
-      if (this.#gathered.isDue || (this.#gathered.count > 0 && (this.#flushes.size > 0 || this.#waiting.size > 0))) {
+      if (this.#gathered.isDue || (this.#gathered.isReady && (this.#flushes.size > 0 || this.#waiting.size > 0))) {
         this.#start(this.#gathered.take());
         continue;
       }
@@ -470,8 +441,7 @@ class PayloadShipper implements Shipper {
   }
 
   #isIdle(): boolean {
-    const isSending = this.#sending > 0 || this.#compressingItems > 0;
-    return !isSending && this.#waiting.size === 0 && this.#gathered.count === 0;
+    return this.#waiting.size === 0 && this.#sending === 0 && this.#gathered.count === 0;
   }
 }
 

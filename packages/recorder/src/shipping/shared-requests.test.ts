@@ -128,6 +128,20 @@ it('sends a large snapshot by itself, and does not keep it waiting', async () =>
   expect(large.reads).toBe(0);
 });
 
+it('puts no more into a request than may share one, however much comes while none can be sent', async () => {
+  const { receiver, shipper, acknowledged } = await setUp(() => ({ delayMs: 60 }), { sharedItems: 4, concurrency: 2 });
+  const middling = (): Offer => offerOf(Buffer.from(JSON.stringify(randomBytes(20_000).toString('hex'))));
+  const offers = Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? some(1) : [middling()])).flat();
+  for (const { item, now } of offers) {
+    shipper.offer(item, now);
+    // What is compressed beside the program comes back meanwhile.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await shipper.flush(10_000);
+  expect(acknowledged.sort()).toEqual(keysOf(offers).sort());
+  expect(Math.max(...sizesOf(receiver))).toBe(4);
+});
+
 it('finds the one that the endpoint refuses by sending each by itself, and delivers the others', async () => {
   const offers = some(8);
   const bad = offers[3];
