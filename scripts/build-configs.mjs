@@ -40,32 +40,22 @@ const shared = (directory, outDir) => ({
 });
 
 /** Workspace packages as part of the output; what several chunks use goes into one more, since each file costs at load. */
-const selfContained = (packages) => ({
+const selfContained = (packages, entry) => ({
   alias: sourceAlias(packages),
   deps: {
     alwaysBundle: packages.map((p) => `@orangebox/${p}`),
     neverBundle: [/^node:/, /^@opentelemetry\//, /^@bufbuild\//, '@orangebox/recorder/recovery'],
   },
-  outputOptions: { codeSplitting: { groups: [{ name: sharedChunk(), minShareCount: 2 }] } },
+  outputOptions: { codeSplitting: { groups: [{ name: sharedChunk(entry), minShareCount: 2 }] } },
 });
 
-/** Names the chunk of what several chunks use: what an entry loads by itself stands apart from what only later chunks do. */
-function sharedChunk() {
+/** Names the chunk of what several chunks use: what the entry loads by itself stands apart from what only later chunks do. */
+function sharedChunk(entry) {
   const early = new Set();
   return (id, chunking) => {
-    const getModuleInfo = (module) => chunking.getModuleInfo(module);
-    if (early.size === 0) for (const entry of entriesAbove(id, getModuleInfo)) addImports(entry, getModuleInfo, early);
+    if (early.size === 0) addImports(entry, (module) => chunking.getModuleInfo(module), early);
     return early.has(id) ? 'shared' : 'shared-later';
   };
-}
-
-/** The entries from which a module is reached, at once or later. */
-function entriesAbove(id, getModuleInfo, seen = new Set()) {
-  if (seen.has(id)) return [];
-  seen.add(id);
-  const info = getModuleInfo(id);
-  const above = [...(info?.importers ?? []), ...(info?.dynamicImporters ?? [])];
-  return [...(info?.isEntry ? [id] : []), ...above.flatMap((importer) => entriesAbove(importer, getModuleInfo, seen))];
 }
 
 /** Adds a module and all that is loaded with it. */
@@ -80,11 +70,11 @@ function addImports(id, getModuleInfo, found) {
  * Its chunks stand in the same directory under names of their own.
  */
 function recovery(library, directory) {
-  const base = selfContained(inlinedInRecorder);
+  const entry = join(directory, 'src/recovery/index.ts');
   return {
     ...library,
-    ...base,
-    entry: { recovery: join(directory, 'src/recovery/index.ts') },
+    ...selfContained(inlinedInRecorder, entry),
+    entry: { recovery: entry },
     outputOptions: (options, format) => ({
       ...options,
       codeSplitting: { groups: [{ name: 'recovery-shared', minShareCount: 2 }] },
@@ -106,7 +96,8 @@ export function buildConfigs(name, outDir) {
   // Run mode is loaded by itself, and only where it is on.
   if (name === 'instrument') library.entry['run'] = join(directory, 'src/run/index.ts');
   if (name === 'replay') library.entry['process'] = join(directory, 'src/process/index.ts');
-  if (name === 'recorder') return [{ ...library, ...selfContained(inlinedInRecorder) }, recovery(library, directory)];
+  if (name === 'recorder')
+    return [{ ...library, ...selfContained(inlinedInRecorder, library.entry.index) }, recovery(library, directory)];
   if (name !== 'orangebox') return [library];
   const preload = {
     ...shared(directory, outDir),

@@ -1,18 +1,19 @@
 /** Records of a segment series, sorted to the exchanges and calls they belong to. */
-import type {
-  CallEndRecord,
-  ChunkRecord,
-  DroppedRecord,
-  ExchangeEndRecord,
-  ExchangeStartRecord,
-  ProcessInfo,
-  QuarantinedRecord,
-  RequestEndRecord,
-  RequestHeadRecord,
-  ResponseHeadRecord,
-  SegmentEndRecord,
-  SegmentRecord,
-  ToolRecord,
+import {
+  type CallEndRecord,
+  type ChunkRecord,
+  type DroppedRecord,
+  type ExchangeEndRecord,
+  type ExchangeStartRecord,
+  type ProcessInfo,
+  type QuarantinedRecord,
+  type RequestEndRecord,
+  type RequestHeadRecord,
+  type ResponseHeadRecord,
+  type SegmentEndRecord,
+  type SegmentRecord,
+  type ToolRecord,
+  isRunRecord,
 } from '@orangebox/schema';
 import type { LargeBody } from './large-body.ts';
 
@@ -73,6 +74,8 @@ export function collectRecords(records: Iterable<SegmentRecord>): CollectedRecor
   const named = new Set<number>();
   for (const record of records) {
     out.closed = undefined;
+    // Read by whoever replays the run.
+    if (isRunRecord(record)) continue;
     switch (record.type) {
       case 'segmentStart':
         out.process ??= record.process;
@@ -101,14 +104,6 @@ export function collectRecords(records: Iterable<SegmentRecord>): CollectedRecor
         break;
       case 'dropped':
         out.dropped.set(record.reason, record);
-        break;
-      case 'runStart':
-      case 'draws':
-      case 'timerFired':
-      case 'notReplayable':
-      case 'child':
-      case 'runEnd':
-        // Of the run, not of a call: read by whoever replays it.
         break;
       case 'exchangeStart':
         if (!out.exchanges.has(record.exchangeId)) out.exchanges.set(record.exchangeId, newExchangeRecords(record));

@@ -2,7 +2,7 @@
 import type { Body, Exchange, Snapshot } from '@orangebox/schema';
 import { concatBytes, EMPTY_BYTES, toBase64, utf8 } from './bytes.ts';
 import type { BodyBytes } from './assemble-exchange.ts';
-import { escapedText, escapeInto } from './json-escapes.ts';
+import { escapedText } from './json-escapes.ts';
 import { bodyHead, type LargeBody } from './large-body.ts';
 
 /** Items of a list that are written at a time: a stream may have hundreds of thousands of chunks. */
@@ -24,58 +24,41 @@ const LONG_TEXT_MIN_BYTES = 4 * 1024;
 /**
  * The whole of the JSON, for a caller that still has the bytes of the bodies: long texts are escaped as bytes, where
  * `JSON.stringify` would make strings of twice the size of them, and bytes of those again.
- *
- * @param sizeBytes as the digest told it.
  */
-export function snapshotJson(snapshot: Snapshot, sizeBytes: number, bodies: BodyBytes): Uint8Array {
-  const longTexts = new Map<Body, Uint8Array>();
-  for (const [body, bytes] of bodies) {
-    const isLongText = body.form === 'text' && bytes instanceof Uint8Array && bytes.length >= LONG_TEXT_MIN_BYTES;
-    if (isLongText) longTexts.set(body, bytes);
-  }
-  if (longTexts.size === 0) return utf8(JSON.stringify(snapshot));
-  const json = new Uint8Array(sizeBytes);
-  let at = 0;
-  const put = (piece: Uint8Array): void => {
-    if (at + piece.length <= sizeBytes) json.set(piece, at);
-    at += piece.length;
+export function snapshotJson(snapshot: Snapshot, bodies: BodyBytes): Uint8Array {
+  const longText = (body: Body): Uint8Array | undefined => {
+    const bytes = bodies.get(body);
+    const isLong = body.form === 'text' && bytes instanceof Uint8Array && bytes.length >= LONG_TEXT_MIN_BYTES;
+    return isLong ? bytes : undefined;
   };
-  for (const piece of piecesWith(snapshot, (body) => longTextPieces(longTexts.get(body)))) {
-    if (piece instanceof LongText) at = escapeInto(piece.bytes, json, at);
-    else put(piece);
-  }
-  return at === sizeBytes ? json : utf8(JSON.stringify(snapshot));
-}
-
-/** A text that is escaped where it is to stand. */
-class LongText {
-  readonly bytes: Uint8Array;
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
-  }
-}
-
-function longTextPieces(bytes: Uint8Array | undefined): (Uint8Array | LongText)[] | undefined {
-  return bytes && [utf8(bodyHead(bytes.length, true)), new LongText(bytes), BODY_END];
+  if (![...bodies.keys()].some(longText)) return utf8(JSON.stringify(snapshot));
+  const pieces = piecesWith(snapshot, (body) => {
+    const bytes = longText(body);
+    return bytes && [utf8(bodyHead(bytes.length, true)), escapedText(bytes), BODY_END];
+  });
+  return concatBytes([...pieces]);
 }
 
 /** Ends the text and the body. */
 const BODY_END = utf8('"}');
 
-function piecesWith<P>(snapshot: Snapshot, bodyOf: (body: Body) => Iterable<P> | undefined): Iterable<P | Uint8Array> {
-  const body = (name: string, value: unknown): Iterable<P> | undefined =>
+function piecesWith(
+  snapshot: Snapshot,
+  bodyOf: (body: Body) => Iterable<Uint8Array> | undefined,
+): Iterable<Uint8Array> {
+  const body = (name: string, value: unknown): Iterable<Uint8Array> | undefined =>
     name === 'body' ? bodyOf(value as Body) : undefined;
-  const message = (name: string, value: unknown): Iterable<P | Uint8Array> | undefined =>
+  const message = (name: string, value: unknown): Iterable<Uint8Array> | undefined =>
     name === 'request' || name === 'response' ? membersOf(value as object, body) : undefined;
   return membersOf(snapshot, (name) =>
     name === 'exchanges' && snapshot.exchanges.length > 0 ? exchangesPieces(snapshot.exchanges, message) : undefined,
   );
 }
 
-function* exchangesPieces<P>(
+function* exchangesPieces(
   exchanges: readonly Exchange[],
-  message: (name: string, value: unknown) => Iterable<P | Uint8Array> | undefined,
-): Generator<P | Uint8Array> {
+  message: (name: string, value: unknown) => Iterable<Uint8Array> | undefined,
+): Generator<Uint8Array> {
   for (const [i, exchange] of exchanges.entries()) {
     yield utf8(i === 0 ? '[' : ',');
     yield* membersOf(exchange, message);
@@ -84,10 +67,10 @@ function* exchangesPieces<P>(
 }
 
 /** The members of an object, some of them written by the caller, and long lists bit by bit. */
-function* membersOf<P>(
+function* membersOf(
   object: object,
-  write: (name: string, value: unknown) => Iterable<P | Uint8Array> | undefined,
-): Generator<P | Uint8Array> {
+  write: (name: string, value: unknown) => Iterable<Uint8Array> | undefined,
+): Generator<Uint8Array> {
   let text = '{';
   let isFirst = true;
   for (const [name, value] of Object.entries(object) as [string, unknown][]) {

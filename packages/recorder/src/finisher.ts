@@ -325,6 +325,5 @@ function storedJson(location: RecordLocation, exchanges: RecordLocation[], sourc
 }
 
 function jsonNow({ snapshot, record, bodies }: StoredCall): (() => Uint8Array) | undefined {
-  const { sizeBytes } = record;
-  return isInPieces(sizeBytes) ? undefined : () => snapshotJson(snapshot, sizeBytes, bodies);
+  return isInPieces(record.sizeBytes) ? undefined : () => snapshotJson(snapshot, bodies);
 }

@@ -1,22 +1,4 @@
 /** Makes and checks the directories of recordings: private, owned by us, no detour through somebody's link. */
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  fsync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  opendirSync,
-  openSync,
-  readSync,
-  readdirSync,
-  statSync,
-  statfsSync,
-  unlinkSync,
-  writeFileSync,
-  writevSync,
-} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { SEGMENTS_DIRECTORY } from '@orangebox/schema';
 
@@ -41,25 +23,8 @@ export type SegmentFs = Pick<
   | 'writevSync'
 >;
 
-/** The real file system. By name: a namespace has all of `node:fs` copied where it is loaded, before the first request leaves. */
-export const realFs: SegmentFs = {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  fsync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  opendirSync,
-  openSync,
-  readSync,
-  readdirSync,
-  statSync,
-  statfsSync,
-  unlinkSync,
-  writeFileSync,
-  writevSync,
-};
+/** The real file system. A namespace that is imported has all of it copied, before the first request leaves. */
+export const realFs: SegmentFs = process.getBuiltinModule('node:fs');
 
 /** Why a directory is not used. */
 export class UnsafeDirectoryError extends Error {

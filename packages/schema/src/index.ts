@@ -59,6 +59,7 @@ export {
   type ResponseHeadRecord,
   type RunEndRecord,
   type RunRecord,
+  isRunRecord,
   type RunStartRecord,
   SEGMENT_HEADER_BYTES,
   SEGMENT_MAGIC,

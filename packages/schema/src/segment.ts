@@ -381,6 +381,22 @@ export type RunRecord =
   | ChildRecord
   | RunEndRecord;
 
+const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRecord['type']>([
+  'runStart',
+  'draws',
+  'timerFired',
+  'notReplayable',
+  'child',
+  'runEnd',
+]);
+
+/** Whether a record, or what is known of one by its type, is of a replayable run rather than of a call. */
+export function isRunRecord<T extends { type: RecordTypeName | undefined }>(
+  record: T,
+): record is T & { type: RunRecord['type'] } {
+  return RUN_RECORD_TYPES.has(record.type);
+}
+
 /** The file was closed in order: rotated, or the process ended. */
 export interface SegmentEndRecord {
   type: 'segmentEnd';

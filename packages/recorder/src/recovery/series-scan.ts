@@ -5,6 +5,7 @@
 import type { DecodedFrame } from '@orangebox/codec';
 import {
   type CallEndRecord,
+  isRunRecord,
   type ProcessInfo,
   type SegmentRecord,
   SNAPSHOT_KEY_PATTERN,
@@ -121,6 +122,7 @@ export class SeriesScan {
 
   #visit({ record, offset, sizeBytes }: DecodedFrame, { path, n }: SeriesFile): void {
     const location = { path, offset, sizeBytes, n };
+    if (isRunRecord(record)) return;
     switch (record.type) {
       case 'segmentStart':
         this.#about(record);
@@ -154,12 +156,6 @@ export class SeriesScan {
         return;
       case 'dropped':
       case 'segmentEnd':
-      case 'runStart':
-      case 'draws':
-      case 'timerFired':
-      case 'notReplayable':
-      case 'child':
-      case 'runEnd':
         return;
       default: {
         const exchange = this.open.get(record.exchangeId);

@@ -1,4 +1,5 @@
 /** What one file holds, read at once: the calls that stand wholly in it, and the exchanges of those that do not. */
+import { isRunRecord } from '@orangebox/schema';
 import type { SegmentFs } from '../segment-directory.ts';
 import type { WalkedFrame } from './frame-walk.ts';
 import { walkFramesAtOnce } from './frames-at-once.ts';
@@ -48,18 +49,13 @@ interface Walk {
 }
 
 function visit(frame: WalkedFrame, { facts, sizes, started }: Walk): void {
+  if (isRunRecord(frame)) return;
   switch (frame.type) {
     case undefined:
     case 'segmentEnd':
     case 'dropped':
     case 'quarantined':
     case 'spansSent':
-    case 'runStart':
-    case 'draws':
-    case 'timerFired':
-    case 'notReplayable':
-    case 'child':
-    case 'runEnd':
       return;
     case 'segmentStart':
       facts.pidNamespace = pidNamespaceOf(frame) ?? facts.pidNamespace;

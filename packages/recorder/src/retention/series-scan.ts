@@ -1,6 +1,7 @@
 /** Reads what a series holds: its calls, and in which files their records stand. */
 import { constants } from 'node:fs';
 import * as fs from 'node:fs/promises';
+import { isRunRecord } from '@orangebox/schema';
 import { type KnownCall, PartedMap } from './calls.ts';
 import type { ListedFile, ListedSeries } from './directory-files.ts';
 import { walkFrames, type WalkedFrame, type WalkState } from './frame-walk.ts';
@@ -79,18 +80,13 @@ export class SeriesScan {
   }
 
   #visit(frame: WalkedFrame, index: number, file: ScannedFile): void {
+    if (isRunRecord(frame)) return;
     switch (frame.type) {
       case undefined:
       case 'segmentEnd':
       case 'dropped':
       case 'quarantined':
       case 'spansSent':
-      case 'runStart':
-      case 'draws':
-      case 'timerFired':
-      case 'notReplayable':
-      case 'child':
-      case 'runEnd':
         return;
       case 'segmentStart':
         this.pidNamespace = pidNamespaceOf(frame) ?? this.pidNamespace;

@@ -1,5 +1,6 @@
 /** Takes the calls that go out of the files of one series, the last file first, so that no call is ever seen halved. */
 import * as fs from 'node:fs/promises';
+import { isRunRecord } from '@orangebox/schema';
 import { type Claim, type Cursor, takeClaim } from '../recovery/claims.ts';
 import { messageOf } from '../report.ts';
 import type { WalkedFrame } from './frame-walk.ts';
@@ -184,17 +185,12 @@ class SeriesSweep {
 
   #verdict(frame: WalkedFrame, index: number): FrameVerdict {
     const { scan, knowledge } = this.#job;
+    if (isRunRecord(frame)) return 'plain';
     switch (frame.type) {
       case undefined:
       case 'segmentStart':
       case 'segmentEnd':
       case 'dropped':
-      case 'runStart':
-      case 'draws':
-      case 'timerFired':
-      case 'notReplayable':
-      case 'child':
-      case 'runEnd':
         return 'plain';
       case 'shipped':
       case 'quarantined': {
