@@ -44,10 +44,10 @@ export class Pace {
   /** Lets the program go on for a while. */
   async rest(): Promise<void> {
     this.#note();
-    const isUrgent = this.isUrgent();
     await new Promise<void>((resolve) => {
-      if (isUrgent) nextTurn(resolve).unref();
-      else afterMs(this.#pauseMs, resolve).unref();
+      // In the next turn of a busy program. An idle one has none by itself, since this must not keep it alive.
+      if (this.isUrgent()) nextTurn(resolve).unref();
+      afterMs(this.#pauseMs, resolve).unref();
     });
     this.#resume();
   }

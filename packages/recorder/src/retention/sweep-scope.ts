@@ -21,7 +21,7 @@ export interface SweepScope {
   keepFromN(): number;
   /** Bytes that this thread has written so far, to any file. */
   writtenBytes(): number;
-  /** Recordings are lost until room is made: longer slices, shorter pauses. Never by default. */
+  /** Recordings are lost until room is made: longer slices, shorter pauses. Absent: it is never urgent. */
   isUrgent?(): boolean;
   /** The directory has this size, a file beside its place included, when this thread had written so much. */
   onSize(totalBytes: number, atWrittenBytes: number): void;
