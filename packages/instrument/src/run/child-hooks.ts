@@ -98,12 +98,13 @@ class SyncChildren {
   spawn(file: string, args: string[], options: SyncOptions): SyncResult {
     const stdio = stdioOf(options.stdio);
     const cwd = typeof options.cwd === 'string' ? options.cwd : '.';
-    const input = options.input ?? '';
+    const { input = '', encoding } = options;
     const start = {
       file: basename(file),
       argv: args,
       cwd: relative(this.#base, resolve(this.#base, cwd)),
-      input: typeof input === 'string' ? Buffer.from(input) : input,
+      // As the platform reads a text.
+      input: typeof input === 'string' ? Buffer.from(input, (encoding ?? undefined) as BufferEncoding) : input,
     };
     const ran = this.#port.runSync(start, () => {
       const env = { ...(options.env ?? process.env) };
@@ -114,6 +115,7 @@ class SyncChildren {
         env,
         stdio: piped,
         encoding: 'buffer',
+        ...(options.input === undefined ? {} : { input: start.input }),
       }) as SpawnSyncReturns<Buffer>;
       const { pid, status, signal, error } = result;
       const [, stdout = null, stderr = null] = (result.output as (Buffer | null)[] | null) ?? [];
@@ -125,7 +127,6 @@ class SyncChildren {
         (fd === 1 ? process.stdout : process.stderr).write(bytes);
         return null;
       }
-      const { encoding } = options;
       const whole = Buffer.from(bytes);
       return encoding && encoding !== 'buffer' ? whole.toString(encoding) : whole;
     };

@@ -4,8 +4,8 @@ import { OrangeboxError } from '@orangebox/schema';
 import { hashOfDirectory } from './replay-environment.ts';
 
 /**
- * The recorded command. What comes from elsewhere is never run: the recording must know the working directory by the key
- * that is kept beside the recordings of this place.
+ * The recorded command. The recording must know the working directory by the key that is kept beside the recordings of
+ * this place. That tells a stray recording, not a forged one: the key says nothing of the arguments.
  *
  * @throws OrangeboxError `OBX_RUN_COMMAND_REFUSED`
  */
