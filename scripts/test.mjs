@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { root } from './build-configs.mjs';
 import { runChecks } from './check.mjs';
 
@@ -17,7 +17,14 @@ function vitest() {
   return new Promise((resolve) => {
     const child = spawn(
       join(root, 'node_modules/.bin/vitest'),
-      ['run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`, ...args],
+      [
+        'run',
+        ...(process.stdout.isTTY ? [] : ['--no-color']),
+        '--reporter=dot',
+        '--reporter=json',
+        `--outputFile.json=${report}`,
+        ...args,
+      ],
       { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
     );
     child.on('error', () => resolve(127));
@@ -34,7 +41,14 @@ try {
   counts.failed += result.numFailedTests;
   skipped = result.numPendingTests + result.numTodoTests;
   // A file that does not even load has no tests that could fail.
-  counts.failed += result.testResults.filter((f) => f.status === 'failed' && f.assertionResults.length === 0).length;
+  const unloaded = result.testResults.filter((f) => f.status === 'failed' && f.assertionResults.length === 0);
+  counts.failed += unloaded.length;
+  for (const { name } of unloaded) console.log(`✗ ${relative(root, name)} did not load`);
+  for (const { name, assertionResults } of result.testResults) {
+    for (const { status, fullName } of assertionResults) {
+      if (status === 'failed') console.log(`✗ ${relative(root, name)}: ${fullName}`);
+    }
+  }
 } catch {
   counts.failed += 1;
 }
