@@ -1,5 +1,5 @@
 import { createRedactor } from '@orangebox/codec';
-import type { ChildRecord, RunStartRecord } from '@orangebox/schema';
+import type { ChildRecord, RunRecord, RunStartRecord } from '@orangebox/schema';
 import { describe, expect, it } from 'vitest';
 import { redactRunRecord } from './run-records.ts';
 
@@ -8,18 +8,77 @@ const redactor = createRedactor({ secrets: [{ name: 'env.KEY', value: SECRET }] 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('records of a run hold no secret', () => {
-  it('in arguments and values of the environment', () => {
-    const start = redactRunRecord(
-      {
-        type: 'runStart',
-        argv: ['agent.mjs', `--key=${SECRET}`],
-        execArgv: [],
-        environment: { values: { LANG: SECRET }, hashes: {} },
-      } as unknown as RunStartRecord,
-      redactor,
-    );
-    expect(JSON.stringify(start)).not.toContain(SECRET);
-    expect(JSON.stringify(start)).toContain('{{secret:env.KEY}}');
+  const start: RunStartRecord = {
+    type: 'runStart',
+    runId: 'run-1',
+    threadId: 0,
+    argv: ['agent.mjs'],
+    execArgv: [],
+    execPath: 'node',
+    cwdHash: '',
+    node: 'v20.19.0',
+    platform: 'linux-x64',
+    pid: 1,
+    ppid: 0,
+    hostname: 'host',
+    environment: { values: {}, hashes: {} },
+    startUnixNano: '0',
+  };
+  const child: ChildRecord = {
+    type: 'child',
+    seq: 0,
+    file: 'sh',
+    argv: [],
+    cwd: '',
+    sync: true,
+    pid: 7,
+    stdin: '',
+    events: [],
+  };
+  const error = { code: 'ENOENT', message: 'spawn sh', syscall: 'spawn sh' };
+  const output = { sha256: '', sizeBytes: 0 };
+  const said = `said ${SECRET} here`;
+  const planted: { [type in RunRecord['type']]: { [field: string]: RunRecord & { type: type } } } = {
+    runStart: {
+      runId: { ...start, runId: said },
+      parentRunId: { ...start, parentRunId: said },
+      argv: { ...start, argv: [said] },
+      execArgv: { ...start, execArgv: [said] },
+      execPath: { ...start, execPath: said },
+      hostname: { ...start, hostname: said },
+      'environment.values': { ...start, environment: { values: { LANG: said }, hashes: {} } },
+    },
+    draws: {
+      value: { type: 'draws', draws: [{ seq: 1, source: 'os.hostname', value: said }] },
+      at: { type: 'draws', draws: [{ seq: 1, source: 'Date.now', value: 1, at: said }] },
+    },
+    timerFired: { at: { type: 'timerFired', seq: 1, timerId: 0, kind: 'timeout', delayMs: 1, at: said } },
+    notReplayable: { what: { type: 'notReplayable', what: said, count: 1 } },
+    child: {
+      file: { ...child, file: said },
+      argv: { ...child, argv: ['-c', said] },
+      cwd: { ...child, cwd: said },
+      stdin: { ...child, stdin: base64(said) },
+      stdout: { ...child, events: [{ seq: 1, kind: 'stdout', bytes: base64(said) }] },
+      stderr: { ...child, events: [{ seq: 1, kind: 'stderr', bytes: base64(said) }] },
+      'error.code': { ...child, events: [{ seq: 1, kind: 'error', error: { ...error, code: said } }] },
+      'error.message': { ...child, events: [{ seq: 1, kind: 'error', error: { ...error, message: said } }] },
+      'error.syscall': { ...child, events: [{ seq: 1, kind: 'error', error: { ...error, syscall: said } }] },
+      signal: { ...child, events: [{ seq: 1, kind: 'exit', code: null, signal: said }] },
+    },
+    // Digests and numbers.
+    runEnd: { none: { type: 'runEnd', seq: 1, exitCode: 0, stdout: output, stderr: output } },
+  };
+  const cases = Object.entries(planted).flatMap(([type, fields]) =>
+    Object.entries(fields).map(([field, record]): [string, RunRecord] => [`${type}.${field}`, record]),
+  );
+
+  it.each(cases)('in %s', (name, record) => {
+    const clean = JSON.stringify(redactRunRecord(record, redactor));
+    // Bytes are written in base64.
+    const all = clean.replaceAll(/"([\w+/]{8,}=*)"/g, (_, text: string) => Buffer.from(text, 'base64').toString());
+    expect(clean + all).not.toContain(SECRET);
+    if (!name.startsWith('runEnd')) expect(clean + all).toContain('said {{secret:env.KEY}} here');
   });
 
   it('in what a child process is given and gives, also across two pieces', () => {

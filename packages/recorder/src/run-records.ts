@@ -7,31 +7,61 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
   const text = (value: string): string => redactor.text(value, 'run').text;
   switch (record.type) {
     case 'runStart': {
-      const { environment } = record;
+      const { environment, parentRunId } = record;
       const values = Object.fromEntries(Object.entries(environment.values).map(([name, v]) => [name, text(v)]));
       return {
         ...record,
+        runId: text(record.runId),
+        ...(parentRunId === undefined ? {} : { parentRunId: text(parentRunId) }),
         argv: record.argv.map(text),
         execArgv: record.execArgv.map(text),
+        execPath: text(record.execPath),
+        hostname: text(record.hostname),
         environment: { ...environment, values },
       };
     }
     case 'draws':
-      return { ...record, draws: record.draws.map((draw) => redactDraw(draw, text)) };
+      return { ...record, draws: redactDraws(record.draws, text) };
     case 'child': {
       return {
         ...record,
+        file: text(record.file),
         argv: record.argv.map(text),
+        cwd: text(record.cwd),
         stdin: redactBytes(record.stdin, redactor),
-        events: redactOutput(record.events, redactor),
+        events: redactOutput(record.events, redactor).map((event) => redactError(event, text)),
       };
     }
     case 'notReplayable':
       return { ...record, what: text(record.what) };
     case 'timerFired':
+      return record.at === undefined ? record : { ...record, at: text(record.at) };
     case 'runEnd':
       return record;
   }
+}
+
+function redactError(event: ChildEvent, text: (value: string) => string): ChildEvent {
+  const { error, signal } = event;
+  const clean = typeof signal === 'string' ? { ...event, signal: text(signal) } : event;
+  if (!error) return clean;
+  const { code, message, syscall } = error;
+  return {
+    ...clean,
+    error: { code: text(code), message: text(message), ...(syscall === undefined ? {} : { syscall: text(syscall) }) },
+  };
+}
+
+function redactDraws(draws: readonly DrawnValue[], text: (value: string) => string): DrawnValue[] {
+  // The places of a batch are few, and searched once each.
+  const places = new Map<string, string>();
+  return draws.map((draw) => {
+    const { at } = draw;
+    if (at === undefined) return redactDraw(draw, text);
+    let place = places.get(at);
+    if (place === undefined) places.set(at, (place = text(at)));
+    return { ...redactDraw(draw, text), at: place };
+  });
 }
 
 function redactDraw(draw: DrawnValue, text: (value: string) => string): DrawnValue {
