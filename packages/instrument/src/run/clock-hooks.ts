@@ -1,25 +1,27 @@
 /** Hooks in the clocks: `Date`, `performance.now`, `process.hrtime`, argument-less `Intl` dates, `Temporal.Now`. */
 import type { CallSites } from './call-site.ts';
 import type { DrawPort, Undo } from './ports.ts';
-import { type AnyFunction, replaceMethod, undoAll } from './replace.ts';
+import { type AnyFunction, dressAs, replaceMethod, undoAll } from './replace.ts';
 
 const NANO = 1_000_000_000n;
 
 /** Puts the hooks in place. */
 export function hookClocks(port: DrawPort, sites: CallSites): Undo {
-  const undos: Undo[] = [hookDate(port, sites)];
+  const undos: Undo[] = [];
   undos.push(
     replaceMethod(Object.getPrototypeOf(performance) as object, 'now', (original) => {
-      const now: AnyFunction = function now(this: unknown) {
-        const real = (): number => Reflect.apply(original, this, []) as number;
-        const site = sites.of(now, 'program');
-        return site ? port.draw('performance.now', site.at, real) : real();
+      const { now } = {
+        now(this: unknown): number {
+          const real = (): number => Reflect.apply(original, this, []) as number;
+          const site = sites.of(now, 'program');
+          return site ? port.draw('performance.now', site.at, real) : real();
+        },
       };
       return now;
     }),
     hookHrtime(port, sites),
     replaceMethod(process, 'uptime', (original) => {
-      const uptime: AnyFunction = function uptime() {
+      const uptime: AnyFunction = () => {
         const site = sites.of(uptime, 'program');
         const real = (): number => original() as number;
         return site ? port.draw('process.uptime', site.at, real) : real();
@@ -28,7 +30,8 @@ export function hookClocks(port: DrawPort, sites: CallSites): Undo {
     }),
   );
   for (const name of ['format', 'formatToParts']) undos.push(hookIntl(name, port, sites));
-  undos.push(hookTemporal(port, sites));
+  // Last: the others ask the platform's clock.
+  undos.push(hookTemporal(port, sites), hookDate(port, sites));
   return undoAll(undos);
 }
 
@@ -63,26 +66,28 @@ function hookDate(port: DrawPort, sites: CallSites): Undo {
 
 /** One source for both forms: nanoseconds. */
 function hookHrtime(port: DrawPort, sites: CallSites): Undo {
-  const realBigint = process.hrtime.bigint.bind(process.hrtime);
-  return replaceMethod(process, 'hrtime', (original) => {
-    const hrtime: AnyFunction = function hrtime(since?: [number, number]) {
-      const site = sites.of(hrtime, 'program');
-      // What is no pair is the platform's to complain about.
-      if (!site || (since !== undefined && !Array.isArray(since))) return original(since);
-      const nano = port.draw('process.hrtime', site.at, realBigint);
-      const from = since ? BigInt(since[0]) * NANO + BigInt(since[1]) : 0n;
-      const passed = nano - from;
-      const seconds = passed / NANO - (passed % NANO < 0n ? 1n : 0n);
-      return [Number(seconds), Number(passed - seconds * NANO)];
-    };
+  const { bigint: realBigint } = process.hrtime;
+  // On the platform's function, for who has taken it before; it goes from there to the one that takes its place.
+  const undoBigint = replaceMethod(process.hrtime, 'bigint', () => {
     const bigint: AnyFunction = () => {
       const site = sites.of(bigint, 'program');
       return site ? port.draw('process.hrtime', site.at, realBigint) : realBigint();
     };
-    // Copied onto the hook with the original's other members, unless it is there.
-    Object.defineProperty(original, 'bigint', { configurable: true, writable: true, enumerable: true, value: bigint });
+    return bigint;
+  });
+  const undo = replaceMethod(process, 'hrtime', (original) => {
+    const hrtime: AnyFunction = (since?: [number, number]) => {
+      const site = sites.of(hrtime, 'program');
+      // What is no pair is the platform's to complain about.
+      if (!site || (since !== undefined && (!Array.isArray(since) || since.length !== 2))) return original(since);
+      const nano = port.draw('process.hrtime', site.at, realBigint);
+      const seconds = Number(nano / NANO) - (since?.[0] ?? 0);
+      const rest = Number(nano % NANO) - (since?.[1] ?? 0);
+      return rest < 0 ? [seconds - 1, rest + Number(NANO)] : [seconds, rest];
+    };
     return hrtime;
   });
+  return undoAll([undoBigint, undo]);
 }
 
 function hookIntl(name: string, port: DrawPort, sites: CallSites): Undo {
@@ -98,27 +103,29 @@ function hookIntl(name: string, port: DrawPort, sites: CallSites): Undo {
   if (before.get) {
     // `format` is an accessor whose function is bound to its formatter: one for each, as without.
     const made = new WeakMap<object, AnyFunction>();
-    const { get } = before;
-    Object.defineProperty(prototype, name, {
-      ...before,
-      get(this: object) {
-        let hooked = made.get(this);
-        if (!hooked) {
-          const bound = get.call(this) as AnyFunction;
-          const own: AnyFunction = (date?: unknown) => bound(timeOf(date, own));
-          hooked = own;
-          made.set(this, hooked);
-        }
-        return hooked;
+    const { get: original } = before;
+    const { get } = {
+      get(this: object): AnyFunction {
+        const known = made.get(this);
+        if (known) return known;
+        const bound = original.call(this) as AnyFunction;
+        const own: AnyFunction = (date?: unknown) => bound(timeOf(date, own));
+        dressAs(own, bound);
+        made.set(this, own);
+        return own;
       },
-    });
+    };
+    dressAs(get, original);
+    Object.defineProperty(prototype, name, { ...before, get });
     return () => Object.defineProperty(prototype, name, before);
   }
   return replaceMethod(prototype, name, (original) => {
-    const hooked: AnyFunction = function formatted(this: unknown, date?: unknown) {
-      return Reflect.apply(original, this, [timeOf(date, hooked)]) as unknown;
+    const { formatted } = {
+      formatted(this: unknown, date?: unknown): unknown {
+        return Reflect.apply(original, this, [timeOf(date, formatted)]) as unknown;
+      },
     };
-    return hooked;
+    return formatted;
   });
 }
 

@@ -21,6 +21,9 @@ export function hookHost(port: DrawPort, sites: CallSites): Undo {
         const real = (): string | number => original() as string | number;
         return site ? port.draw(`os.${name}`, site.at, real) : real();
       };
+      // As the platform's, which is for `${os.hostname}`, but of this function.
+      const [toPrimitive] = [() => hooked() as unknown];
+      if (Object.hasOwn(original, Symbol.toPrimitive)) Object.assign(hooked, { [Symbol.toPrimitive]: toPrimitive });
       return hooked;
     });
   return undoAll([number('pid'), number('ppid'), method('hostname'), method('uptime'), method('freemem')]);

@@ -39,12 +39,14 @@ class RandomHooks {
     return replaceMethod(holder, name, (original) => {
       const port = this.#port;
       const sites = this.#sites;
-      const hooked: AnyFunction = function random(this: unknown, ...args) {
-        const real = (): string | number => Reflect.apply(original, this, args) as string | number;
-        const site = sites.of(hooked, 'program_and_platform');
-        return site ? port.draw(source, site.at, real) : real();
+      const { random } = {
+        random(this: unknown, ...args: unknown[]): string | number {
+          const real = (): string | number => Reflect.apply(original, this, args) as string | number;
+          const site = sites.of(random, 'program_and_platform');
+          return site ? port.draw(source, site.at, real) : real();
+        },
       };
-      return hooked;
+      return random;
     });
   }
 
@@ -52,7 +54,8 @@ class RandomHooks {
     return replaceMethod(crypto, 'randomBytes', (original) => {
       const hooked: AnyFunction = (size: number, callback?: AnyFunction) => {
         const site = this.#sites.of(hooked, 'program_and_platform');
-        if (!site) return original(size, callback);
+        // What is no callback is the platform's to complain about.
+        if (!site || (callback !== undefined && typeof callback !== 'function')) return original(size, callback);
         const bytes = Buffer.from(this.#port.draw('crypto.randomBytes', site.at, () => original(size) as Buffer));
         if (typeof callback !== 'function') return bytes;
         later(callback, bytes);
@@ -84,13 +87,14 @@ class RandomHooks {
       const port = this.#port;
       const sites = this.#sites;
       const sync = process.getBuiltinModule('node:crypto').randomFillSync as AnyFunction;
-      const hooked: AnyFunction = function fill(this: unknown, ...args) {
-        const site = sites.of(hooked, 'program_and_platform');
+      const isLater = name === 'randomFill';
+      const fill = function (this: unknown, below: AnyFunction, args: unknown[]): unknown {
+        const site = sites.of(below, 'program_and_platform');
         const target: unknown = args[0];
         const isBytes = ArrayBuffer.isView(target) || target instanceof ArrayBuffer;
-        if (!site || !isBytes) return Reflect.apply(original, this, args) as unknown;
-        const isLater = name === 'randomFill';
-        const given = isLater ? args.slice(0, -1) : args;
+        const end = isLater ? args.findIndex((arg) => typeof arg === 'function') : args.length;
+        if (!site || !isBytes || end < 0) return Reflect.apply(original, this, args) as unknown;
+        const given = args.slice(0, end);
         const [offset = 0, size] = given.slice(1) as [number?, number?];
         const view = bytesOf(target);
         const unit = ArrayBuffer.isView(target) && 'BYTES_PER_ELEMENT' in target ? Number(target.BYTES_PER_ELEMENT) : 1;
@@ -104,8 +108,13 @@ class RandomHooks {
         });
         range.set(drawn.subarray(0, range.length));
         if (!isLater) return target;
-        later(args.at(-1) as AnyFunction, target);
+        later(args[end] as AnyFunction, target);
         return undefined;
+      };
+      const { hooked } = {
+        hooked(this: unknown, ...args: unknown[]): unknown {
+          return Reflect.apply(fill, this, [hooked, args]) as unknown;
+        },
       };
       return hooked;
     });

@@ -1,12 +1,14 @@
 /** Hooks in the timers: the globals, `node:timers`, `node:timers/promises`, `AbortSignal.timeout`. */
 import type { TimerKind } from '@orangebox/schema';
-import type { CallSites } from './call-site.ts';
+import type { CallSite, CallSites } from './call-site.ts';
 import type { TimerPort, Undo } from './ports.ts';
 import { promisedTimers } from './promised-timers.ts';
 import { type AnyFunction, replaceMethod, undoAll } from './replace.ts';
 
 const MAX_DELAY_MS = 2_147_483_647;
-const MAKERS: readonly (readonly [name: string, kind: TimerKind])[] = [
+/** Of `AbortSignal.timeout`: what the platform does not take, it refuses itself. */
+const MAX_SIGNAL_DELAY_MS = 4_294_967_295;
+const MAKERS: readonly (readonly [name: 'setTimeout' | 'setInterval' | 'setImmediate', kind: TimerKind])[] = [
   ['setTimeout', 'timeout'],
   ['setInterval', 'interval'],
   ['setImmediate', 'immediate'],
@@ -16,30 +18,39 @@ const MAKERS: readonly (readonly [name: string, kind: TimerKind])[] = [
 export function hookTimers(port: TimerPort, sites: CallSites): Undo {
   const timers = process.getBuiltinModule('node:timers');
   const promises = process.getBuiltinModule('node:timers/promises') as unknown as Record<string, AnyFunction>;
-  const util = process.getBuiltinModule('node:util');
   const undos: Undo[] = [];
   const realTimeout = timers.setTimeout as AnyFunction;
   const realInterval = timers.setInterval as AnyFunction;
   const realImmediate = timers.setImmediate as AnyFunction;
-  const promised = promisedTimers({
-    setTimeout: (callback, delayMs) => make('timeout', realTimeout, promised.below, callback, delayMs),
-    setInterval: (callback, delayMs) => make('interval', realInterval, promised.below, callback, delayMs),
-    setImmediate: (callback) => make('immediate', realImmediate, promised.below, callback, 0),
-    clear: (handle) => {
-      clearTimeout(handle as NodeJS.Timeout);
-      clearImmediate(handle as NodeJS.Immediate);
+  const scheduler = promises['scheduler'] as unknown as { wait: AnyFunction; yield: AnyFunction };
+  const promised = promisedTimers(
+    {
+      siteOf: (below) => sites.of(below, 'program'),
+      setTimeout: (site, callback, delayMs) => make('timeout', realTimeout, site, callback, delayMs),
+      setInterval: (site, callback, delayMs) => make('interval', realInterval, site, callback, delayMs),
+      setImmediate: (site, callback) => make('immediate', realImmediate, site, callback, 0),
+      clear: (handle) => {
+        timers.clearTimeout(handle as NodeJS.Timeout);
+        timers.clearImmediate(handle as NodeJS.Immediate);
+      },
     },
-  });
+    {
+      setTimeout: promises['setTimeout'] as AnyFunction,
+      setInterval: promises['setInterval'] as AnyFunction,
+      setImmediate: promises['setImmediate'] as AnyFunction,
+      wait: scheduler.wait,
+      yield: scheduler.yield,
+    },
+  );
 
   function make(
     kind: TimerKind,
     original: AnyFunction,
-    below: AnyFunction,
+    site: CallSite | undefined,
     callback: AnyFunction,
     delay: unknown,
     args: unknown[] = [],
   ): object {
-    const site = sites.of(below, 'program');
     const real = (own: AnyFunction): object => (kind === 'immediate' ? original(own) : original(own, delay)) as object;
     const call = function (this: unknown): void {
       Reflect.apply(callback, this, args);
@@ -51,21 +62,19 @@ export function hookTimers(port: TimerPort, sites: CallSites): Undo {
   }
 
   for (const [name, kind] of MAKERS) {
-    const custom = promised.byName[name];
     undos.push(
       replaceMethod(timers, name, (original) => {
         const hooked: AnyFunction = (callback: AnyFunction, ...rest: unknown[]) => {
           const isImmediate = kind === 'immediate';
-          return make(kind, original, hooked, callback, isImmediate ? 0 : rest[0], isImmediate ? rest : rest.slice(1));
+          const site = sites.of(hooked, 'program');
+          return make(kind, original, site, callback, isImmediate ? 0 : rest[0], isImmediate ? rest : rest.slice(1));
         };
-        if (custom && Object.hasOwn(original, util.promisify.custom)) {
-          Object.defineProperty(hooked, util.promisify.custom, { configurable: true, enumerable: true, value: custom });
-        }
         return hooked;
       }),
       replaceMethod(globalThis, name, () => timers[name as keyof typeof timers] as AnyFunction),
     );
-    if (custom) undos.push(replaceMethod(promises, name, () => custom));
+    // Of these, `util.promisify` makes the ones with callbacks.
+    undos.push(replaceMethod(promises, name, () => promised[name]));
   }
   for (const name of ['clearTimeout', 'clearInterval', 'clearImmediate'] as const) {
     undos.push(
@@ -76,15 +85,14 @@ export function hookTimers(port: TimerPort, sites: CallSites): Undo {
       replaceMethod(globalThis, name, () => timers[name] as AnyFunction),
     );
   }
-  const scheduler = (promises as unknown as { scheduler?: object }).scheduler;
-  if (scheduler) {
-    const prototype = Object.getPrototypeOf(scheduler) as object;
-    undos.push(
-      replaceMethod(prototype, 'wait', () => promised.wait),
-      replaceMethod(prototype, 'yield', () => promised.yield),
-    );
-  }
-  undos.push(hookAbortTimeout((below, callback, delayMs) => make('timeout', realTimeout, below, callback, delayMs)));
+  const prototype = Object.getPrototypeOf(scheduler) as object;
+  undos.push(
+    replaceMethod(prototype, 'wait', () => promised.wait),
+    replaceMethod(prototype, 'yield', () => promised.yield),
+    hookAbortTimeout((below, callback, delayMs) =>
+      make('timeout', realTimeout, sites.of(below, 'program'), callback, delayMs),
+    ),
+  );
   return undoAll(undos);
 }
 
@@ -97,15 +105,18 @@ function delayOf(delay: unknown): number {
 /** A signal with a timer that is one of the program's. It does not hold the process. */
 function hookAbortTimeout(make: (below: AnyFunction, callback: AnyFunction, delayMs: number) => object): Undo {
   return replaceMethod(AbortSignal, 'timeout', (original) => {
-    const timeout: AnyFunction = function timeout(this: unknown, delayMs: unknown) {
-      if (typeof delayMs !== 'number' || !(delayMs >= 0 && delayMs <= Number.MAX_SAFE_INTEGER)) {
-        return Reflect.apply(original, this, [delayMs]) as unknown;
-      }
-      const controller = new AbortController();
-      const abort = (): void =>
-        controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
-      (make(timeout, abort, delayMs) as NodeJS.Timeout).unref();
-      return controller.signal;
+    const { timeout } = {
+      timeout(this: unknown, ...args: unknown[]): unknown {
+        const [delayMs] = args;
+        if (!Number.isInteger(delayMs) || Number(delayMs) < 0 || Number(delayMs) > MAX_SIGNAL_DELAY_MS) {
+          return Reflect.apply(original, this, args) as unknown;
+        }
+        const controller = new AbortController();
+        const abort = (): void =>
+          controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+        (make(timeout, abort, Number(delayMs)) as NodeJS.Timeout).unref();
+        return controller.signal;
+      },
     };
     return timeout;
   });
