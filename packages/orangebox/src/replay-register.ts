@@ -7,16 +7,24 @@ import { dirname } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { installInstrumentation } from '@orangebox/instrument';
 import { CallSites, hookPlatform, runFacts, watchOutput, whenProcessEnds } from '@orangebox/instrument/run';
-import { openProcessReplay } from '@orangebox/replay/process';
+import { openProcessReplay, sealUnrecordedThread, sealWorkers, workerReplayData } from '@orangebox/replay/process';
 import { readReplayPreload } from './replay-preload-config.ts';
 
 const config = readReplayPreload(process.env);
-if (config.plan !== undefined) start(config.plan);
+// A program may make away with its environment, or give a worker another.
+const inherited = workerReplayData();
+const plan = inherited?.plan ?? config.plan;
+const directory = inherited?.directory ?? config.directory;
+if (plan !== undefined) start(plan);
 
 function start(planFile: string): void {
   const require = createRequire(__filename);
-  const live = runFacts(process.env, config.openVariables, config.directory);
-  const { replay } = openProcessReplay(planFile, live, config.secrets);
+  sealWorkers(__filename, { plan: planFile, directory });
+  const live = runFacts(process.env, config.openVariables, directory);
+  // A worker that the preload was put into by us alone was not recorded either.
+  if (!isMainThread && process.execArgv.includes(__filename) && sealUnrecordedThread(planFile, live)) return;
+  const { replay, refuse } = openProcessReplay(planFile, live, config.secrets);
+  let hasBegun = false;
   const ownDirectories = [
     __filename,
     ...['@orangebox/instrument', '@orangebox/replay'].map((name) => require.resolve(name)),
@@ -34,6 +42,7 @@ function start(planFile: string): void {
         ? { stdout: watchOutput(process.stdout), stderr: watchOutput(process.stderr) }
         : undefined;
       replay.begin();
+      hasBegun = true;
       const undo = hookPlatform({
         draws: replay.draws,
         timers: replay.timers,
@@ -51,4 +60,6 @@ function start(planFile: string): void {
       return undo;
     },
   });
+  // The program would run as ever, and nothing would keep it from going out.
+  if (!hasBegun) refuse('the replay could not be put in place: another Orangebox was there before');
 }

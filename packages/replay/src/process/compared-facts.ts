@@ -14,12 +14,16 @@ export function compareEnvironment(
   live: NonNullable<ProcessReport['live']>['environment'],
 ): ComparedValue[] {
   return (['values', 'hashes'] as const).flatMap((kind) =>
-    [...new Set([...Object.keys(recorded[kind]), ...Object.keys(live[kind])])]
-      .filter((name) => recorded[kind][name] !== live[kind][name])
-      .map((name) => ({
-        ...compared(name, recorded[kind][name], live[kind][name])[0],
-        name,
+    [...new Set([...Object.keys(recorded[kind]), ...Object.keys(live[kind])])].flatMap((name) =>
+      compared(name, ownOf(recorded[kind], name), ownOf(live[kind], name)).map((value) => ({
+        ...value,
         ...(kind === 'hashes' ? { isHashed: true as const } : {}),
       })),
+    ),
   );
+}
+
+/** A recording may name a variable `constructor`. */
+function ownOf(map: { readonly [name: string]: string }, name: string): string | undefined {
+  return Object.hasOwn(map, name) ? map[name] : undefined;
 }

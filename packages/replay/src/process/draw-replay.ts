@@ -6,7 +6,7 @@ import type { Draw } from '../divergence/types.ts';
 type Drawn = number | string | bigint | Uint8Array;
 
 /** Draws that are kept for an explanation. */
-const KEPT_DRAWS = 2000;
+export const KEPT_DRAWS = 2000;
 
 /** Who is told of each value: the matcher, so that it can tell where a value in a request came from. */
 export type DrawLearner = (recorded: Drawn, live: Drawn, from: { source: string; at: string }) => void;

@@ -10,6 +10,7 @@ import {
   SEGMENTS_DIRECTORY,
   SEGMENT_EXTENSION,
 } from '@orangebox/schema';
+import { isSoundStart } from './sound-records.ts';
 
 /** A recorded run. */
 export interface FoundRun {
@@ -94,7 +95,7 @@ function startOf(file: string | undefined): RunStartRecord | undefined {
   if (file === undefined) return undefined;
   try {
     for (const { record } of decodeSegment(readFileSync(file), { types: START_ONLY })) {
-      if (record.type === 'runStart') return record;
+      if (record.type === 'runStart') return isSoundStart(record) ? record : undefined;
     }
   } catch {
     // No segment, or one of a later format.

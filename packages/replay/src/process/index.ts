@@ -1,7 +1,8 @@
 /** Process replay: what is loaded into a program that runs again. */
 export { findRun, findRuns, type FoundRun, runDigest } from './find-runs.ts';
-export { openProcessReplay, parsePlan, type ReplayPlan } from './open-replay.ts';
+export { openProcessReplay, parsePlan, type ReplayPlan, sealUnrecordedThread } from './open-replay.ts';
 export { parseReports } from './parse-report.ts';
 export { ProcessReplay, type ProcessReplayOptions } from './process-replay.ts';
 export type { ProcessReport } from './process-report.ts';
 export { type RecordedRun, readRun } from './recorded-run.ts';
+export { sealWorkers, type WorkerReplayData, workerReplayData } from './sealed/sealed-workers.ts';

@@ -6,8 +6,9 @@ import { explainDivergence } from '../divergence/explain.ts';
 import { parseMatchRules } from '../matching/rules.ts';
 import type { MatchRule } from '../matching/types.ts';
 import { ProcessReplay } from './process-replay.ts';
-import type { ProcessReport } from './process-report.ts';
+import { NO_REPORT, type ProcessReport } from './process-report.ts';
 import { readRun } from './recorded-run.ts';
+import { sealProcess } from './sealed/seal.ts';
 
 /** What the command hands to the process that it starts. */
 export interface ReplayPlan {
@@ -39,20 +40,20 @@ export function parsePlan(text: string): ReplayPlan {
 
 /**
  * The replay of this thread. `secrets` of the environment are in no report. A recording that cannot be read ends the
- * process: a program that was to stay offline must not run.
+ * process: a program that was to stay offline must not run; so does `refuse`.
  */
 export function openProcessReplay(
   planFile: string,
   live: NonNullable<ProcessReport['live']>,
   secrets: readonly NamedSecret[],
-): { replay: ProcessReplay; plan: ReplayPlan } {
+): { replay: ProcessReplay; refuse: (message: string) => never } {
   // Taken now: the program may put its own in their place.
   const { reallyExit } = process as unknown as { reallyExit: (code: number) => never };
   const plan = parsePlan(readFileSync(planFile, 'utf8'));
-  const write = (report: ProcessReport): void => {
-    const file = openSync(plan.report, 'a', 0o600);
-    writeSync(file, `${JSON.stringify(report)}\n`);
-    closeSync(file);
+  const write = (report: ProcessReport): void => append(plan, report);
+  const fail = (code: string, message: string): never => {
+    write({ ...NO_REPORT, threadId: live.threadId, failure: { code, message } });
+    return reallyExit.call(process, STOPPED);
   };
   try {
     const files = plan.threads.find(({ threadId }) => threadId === live.threadId)?.files;
@@ -69,27 +70,40 @@ export function openProcessReplay(
         if (!report.end) reallyExit.call(process, STOPPED);
       },
     });
-    return { replay, plan };
+    return { replay, refuse: (message) => fail('OBX_RUN_UNREADABLE', message) };
   } catch (error) {
     const { code = 'OBX_RUN_UNREADABLE', message } = error as { code?: string; message: string };
-    write({ ...NO_REPORT, threadId: live.threadId, failure: { code, message } });
-    return reallyExit.call(process, STOPPED);
+    return fail(code, message);
   }
 }
 
+/**
+ * Closes the ways out of a worker thread of which nothing is on record, because nothing recorded it: one with an environment
+ * or options of its own. False where the thread is on record.
+ */
+export function sealUnrecordedThread(planFile: string, live: { threadId: number; pid: number }): boolean {
+  const plan = parsePlan(readFileSync(planFile, 'utf8'));
+  if (plan.threads.some(({ threadId }) => threadId === live.threadId)) return false;
+  let left = REFUSALS_MAX;
+  sealProcess({
+    isExpected: () => false,
+    opened: (socket) => void socket.destroy(),
+    processNumber: (pid) => (pid === live.pid ? 'own' : undefined),
+    // Told at once: such a thread may be ended from outside.
+    refused: (what) => {
+      if (left-- > 0) append(plan, { ...NO_REPORT, threadId: live.threadId, refused: [{ what, count: 1 }] });
+    },
+  });
+  return true;
+}
+
+function append(plan: ReplayPlan, report: ProcessReport): void {
+  const file = openSync(plan.report, 'a', 0o600);
+  writeSync(file, `${JSON.stringify(report)}\n`);
+  closeSync(file);
+}
+
+/** Attempts of one thread that are told. */
+const REFUSALS_MAX = 1000;
 /** Exit code of a process that the replay stopped; the command that started it has its own. */
 const STOPPED = 86;
-
-const NO_REPORT: ProcessReport = {
-  threadId: 0,
-  rungs: { exact: 0, canonical: 0, unified: 0, rule: 0 },
-  rules: [],
-  extra: 0,
-  missing: 0,
-  refused: [],
-  liveConnections: 0,
-  processesServed: 0,
-  refusedAsRecorded: 0,
-  draws: { count: 0, extra: 0 },
-  eventsGiven: 0,
-};

@@ -4,6 +4,8 @@
 export const platform: {
   setImmediate: typeof setImmediate;
   setTimeout: typeof setTimeout;
+  clearTimeout: typeof clearTimeout;
+  clearImmediate: typeof clearImmediate;
   /** Milliseconds of a clock that never goes back. */
   nowMs: () => number;
   /** Processor time of the whole process, in milliseconds. */
@@ -15,10 +17,12 @@ export const platform: {
     const { user, system } = cpuUsage();
     return (user + system) / 1000;
   };
-  const { setImmediate, setTimeout, performance } = globalThis;
+  const { setImmediate, setTimeout, clearTimeout, clearImmediate, performance } = globalThis;
   return {
     setImmediate,
     setTimeout,
+    clearTimeout,
+    clearImmediate,
     nowMs: performance.now.bind(performance),
     cpuMs,
     nextTick,

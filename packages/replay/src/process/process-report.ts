@@ -27,3 +27,18 @@ export interface ProcessReport {
   /** Absent where the replay was stopped. */
   end?: { exitCode: number; stdout: OutputDigest; stderr: OutputDigest };
 }
+
+/** Of a thread in which nothing happened. */
+export const NO_REPORT: Readonly<ProcessReport> = {
+  threadId: 0,
+  rungs: { exact: 0, canonical: 0, unified: 0, rule: 0 },
+  rules: [],
+  extra: 0,
+  missing: 0,
+  refused: [],
+  liveConnections: 0,
+  processesServed: 0,
+  refusedAsRecorded: 0,
+  draws: { count: 0, extra: 0 },
+  eventsGiven: 0,
+};

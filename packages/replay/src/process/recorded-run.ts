@@ -13,9 +13,10 @@ import {
   type SegmentRecord,
   type TimerFiredRecord,
 } from '@orangebox/schema';
+import { isSoundChild, isSoundDraw, isSoundStart, isSoundTimer } from './sound-records.ts';
 
-/** Files above this are no recording of a run that anybody can replay. */
-const MAX_FILE_BYTES = 2 * 1024 * 1024 * 1024;
+/** Files that are more than this together are no recording of a run that anybody can replay. */
+const MAX_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** A recorded thread. */
 export interface RecordedRun {
@@ -49,10 +50,10 @@ export function readRun(files: readonly string[]): RecordedRun {
   };
   const byId = new Map<number, ExchangeRecords>();
   const calls: CallEndRecord[] = [];
+  if (files.reduce((sum, file) => sum + statSync(file).size, 0) > MAX_BYTES) {
+    throw new OrangeboxError('OBX_RUN_UNREADABLE', `the recording is larger than ${MAX_BYTES} bytes`);
+  }
   for (const file of files) {
-    if (statSync(file).size > MAX_FILE_BYTES) {
-      throw new OrangeboxError('OBX_RUN_UNREADABLE', `the recording is larger than ${MAX_FILE_BYTES} bytes`);
-    }
     const decoder = decodeSegment(readFileSync(file), { crc32 });
     for (const { record } of decoder) sort(record, run, byId, calls);
     if (decoder.end.state !== 'clean') run.isDamaged = true;
@@ -81,19 +82,20 @@ function sort(
 ): void {
   switch (record.type) {
     case 'runStart':
-      run.start ??= record;
+      if (isSoundStart(record)) run.start ??= record;
+      else run.isDamaged = true;
       return;
     case 'runEnd':
       run.end ??= record;
       return;
     case 'draws':
-      run.draws.push(...record.draws);
+      for (const draw of record.draws) keep(run, run.draws, draw, isSoundDraw(draw));
       return;
     case 'timerFired':
-      run.timers.push(record);
+      keep(run, run.timers, record, isSoundTimer(record));
       return;
     case 'child':
-      run.children.push(record);
+      keep(run, run.children, record, isSoundChild(record));
       return;
     case 'notReplayable':
       run.notReplayable.push(record);
@@ -121,4 +123,10 @@ function sort(
     }
     default:
   }
+}
+
+/** What a program could not have been given is damage. */
+function keep<T>(run: { isDamaged: boolean }, list: T[], item: T, isSound: boolean): void {
+  if (isSound) list.push(item);
+  else run.isDamaged = true;
 }

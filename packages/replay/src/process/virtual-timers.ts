@@ -1,6 +1,7 @@
 /** Timers of the program in virtual time: each fires when the recording says so, and never by a clock. */
 import { AsyncResource } from 'node:async_hooks';
 import type { TimerFiredRecord, TimerKind } from '@orangebox/schema';
+import { platform } from './platform.ts';
 
 /** A timer that the program makes. */
 export interface TimerRequest {
@@ -23,11 +24,19 @@ export interface VirtualTimer {
 
 type Handle = object & { unref?: () => unknown };
 
+interface Held extends VirtualTimer {
+  handle: Handle;
+  /** What it may be cleared by, once somebody has asked for it. */
+  number?: number;
+  /** It never fires again, whatever is asked of its handle. */
+  isCleared: boolean;
+}
+
 /** The timers of a thread. */
 export class VirtualTimers {
-  readonly #waiting: Map<number, VirtualTimer> = new Map();
-  readonly #byHandle: WeakMap<object, VirtualTimer> = new WeakMap();
-  readonly #byNumber: Map<number, VirtualTimer> = new Map();
+  readonly #waiting: Map<number, Held> = new Map();
+  readonly #byHandle: WeakMap<object, Held> = new WeakMap();
+  readonly #byNumber: Map<number, Held> = new Map();
   /** Timers made so far. */
   made = 0;
   /** Made or cleared: something happened. */
@@ -41,11 +50,13 @@ export class VirtualTimers {
     const handle = request.real(() => undefined) as Handle;
     handle.unref?.();
     const resource = new AsyncResource(kind === 'immediate' ? 'Immediate' : 'Timeout');
-    const timer: VirtualTimer = {
+    const timer: Held = {
       id,
       kind,
       delayMs,
       at,
+      handle,
+      isCleared: false,
       fire: () => {
         if (kind !== 'interval') this.#forget(timer);
         resource.runInAsyncScope(callback, handle);
@@ -53,7 +64,7 @@ export class VirtualTimers {
     };
     this.#waiting.set(id, timer);
     this.#byHandle.set(handle, timer);
-    this.#dress(handle, timer);
+    this.#dress(timer);
     return handle;
   }
 
@@ -64,9 +75,13 @@ export class VirtualTimers {
       : typeof handle === 'object' && handle !== null
         ? this.#byHandle.get(handle)
         : undefined;
-    if (!timer) return;
+    if (!timer || timer.isCleared) return;
     this.changes++;
+    timer.isCleared = true;
     this.#forget(timer);
+    // The platform's own goes on by itself where nothing but its members were asked.
+    if (timer.kind === 'immediate') platform.clearImmediate(timer.handle as NodeJS.Immediate);
+    else platform.clearTimeout(timer.handle as NodeJS.Timeout);
   }
 
   /** The timer of a firing on record, where it waits. */
@@ -74,12 +89,20 @@ export class VirtualTimers {
     return this.#waiting.get(timerId);
   }
 
-  #forget(timer: VirtualTimer): void {
+  /** Timers that wait, and those of them that can be cleared by a number. */
+  get sizes(): { waiting: number; numbered: number } {
+    return { waiting: this.#waiting.size, numbered: this.#byNumber.size };
+  }
+
+  #forget(timer: Held): void {
     this.#waiting.delete(timer.id);
+    // As the platform's: the number of one that fired clears nothing, also when it was begun anew.
+    if (timer.number !== undefined) this.#byNumber.delete(timer.number);
   }
 
   /** Members that would have the platform's timer hold the process, or fire again. */
-  #dress(handle: Handle, timer: VirtualTimer): void {
+  #dress(timer: Held): void {
+    const { handle } = timer;
     let isHeld = true;
     const own: Record<PropertyKey, () => unknown> = {
       ref: () => {
@@ -94,6 +117,8 @@ export class VirtualTimers {
     };
     if (timer.kind !== 'immediate') {
       own['refresh'] = () => {
+        if (timer.isCleared) return handle;
+        this.changes++;
         this.#waiting.set(timer.id, timer);
         return handle;
       };
@@ -104,7 +129,7 @@ export class VirtualTimers {
       own[Symbol.toPrimitive] = () => {
         const toNumber = (Object.getPrototypeOf(handle) as { [Symbol.toPrimitive]?: () => number })[Symbol.toPrimitive];
         const number = Number(toNumber?.call(handle));
-        this.#byNumber.set(number, timer);
+        if (this.#waiting.has(timer.id)) this.#byNumber.set((timer.number = number), timer);
         return number;
       };
     }

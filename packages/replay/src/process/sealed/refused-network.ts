@@ -1,27 +1,21 @@
-/** Every way out of the process: connections that recorded requests go over are played, all others refused and counted. */
+/** Connections and datagrams: those that recorded requests go over are played, all others refused and counted. */
 import dgram from 'node:dgram';
-import dns from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
-import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import tls from 'node:tls';
-import { type Peer, ReplaySocket } from './replay-socket.ts';
-
-// oxlint-disable-next-line typescript/no-explicit-any -- any function of the platform
-type AnyFunction = (this: any, ...args: any[]) => any;
+import { type Peer, ReplaySocket } from '../replay-socket.ts';
+import { type AnyFunction, membersOf, refusal, type RefusalHost } from './ways-out.ts';
 
 /** Who decides about connections. */
-export interface NetworkHost {
+export interface NetworkHost extends RefusalHost {
   /** A recorded request is about to go to this peer. */
   isExpected(peer: Peer): boolean;
   /** A connection that is played. */
   opened(socket: ReplaySocket): void;
-  /** Something else would have left the process. */
-  refused(what: string): void;
 }
 
-/** Replaces the ways out. They stay so for the life of the process. */
+/** Replaces what opens them, for the life of the process. */
 export function refuseNetwork(host: NetworkHost): void {
   const played = (peer: Peer): ReplaySocket => {
     const socket = new ReplaySocket(peer);
@@ -37,7 +31,7 @@ export function refuseNetwork(host: NetworkHost): void {
         return socket;
       }
       host.refused(`connection to ${path ?? `${peer.host}:${peer.port}`}`);
-      return new net.Socket().destroy(refusal('connection'));
+      return new net.Socket().destroy(refusal('opens no connection'));
     };
   const plain = connecting(false);
   Object.assign(net, { connect: plain, createConnection: plain });
@@ -52,46 +46,21 @@ export function refuseNetwork(host: NetworkHost): void {
   net.Socket.prototype.connect = function connect(this: net.Socket, ...args: unknown[]) {
     const { peer, path } = targetOf(args, false);
     host.refused(`connection to ${path ?? `${peer.host}:${peer.port}`}`);
-    return this.destroy(refusal('connection'));
+    return this.destroy(refusal('opens no connection'));
   } as typeof net.Socket.prototype.connect;
-  for (const name of ['connect', 'send', 'bind'] as const) {
-    (dgram.Socket.prototype as unknown as Record<string, AnyFunction>)[name] = function refuse() {
+  for (const name of ['connect', 'send', 'sendto', 'bind']) {
+    membersOf(dgram.Socket.prototype)[name] = function refuse() {
       host.refused('datagram');
-      throw refusal('datagram');
+      throw refusal('sends no datagram');
     };
   }
-  refuseNames(host);
-  syncBuiltinESMExports();
-}
-
-function refuseNames(host: NetworkHost): void {
-  const isLookUp = (name: string): boolean => name === 'lookup' || name.startsWith('resolve') || name === 'reverse';
-  const refuse = (asked: unknown): Error => {
-    host.refused(`look-up of ${String(asked)}`);
-    return refusal('name look-up');
-  };
-  const plain = dns as unknown as Record<string, AnyFunction>;
-  const promised = dns.promises as unknown as Record<string, AnyFunction>;
-  for (const name of Object.keys(plain).filter(isLookUp)) {
-    plain[name] = (...args: unknown[]) => {
-      const error = refuse(args[0]);
-      const callback = args.at(-1);
-      if (typeof callback !== 'function') throw error;
-      process.nextTick(callback as AnyFunction, error);
-      return {};
+  // Undocumented, and hands out what sends without being asked again.
+  if ('_createSocketHandle' in dgram) {
+    membersOf(dgram)['_createSocketHandle'] = () => {
+      host.refused('datagram');
+      throw refusal('sends no datagram');
     };
   }
-  for (const name of Object.keys(promised).filter(isLookUp)) {
-    promised[name] = (...args: unknown[]) => Promise.reject(refuse(args[0]));
-  }
-}
-
-function refusal(what: string): Error {
-  return Object.assign(new Error(`a replay opens no ${what}; it was refused`), {
-    code: 'ECONNREFUSED',
-    name: 'Error',
-    syscall: 'connect',
-  });
 }
 
 /** Where to, from any of the forms that `connect` takes. */
