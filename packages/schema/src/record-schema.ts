@@ -141,7 +141,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       environment: object({ values: textMap, hashes: textMap }),
       startUnixNano: nano,
     },
-    { parentRunId: text, entryDigest: text },
+    { parentRunId: text, entryDigest: text, commandHash: text },
   ),
   draws: object({ draws: list(object({ seq: count, source: text, value: {} }, { at: text })) }),
   timerFired: object(

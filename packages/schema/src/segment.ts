@@ -276,6 +276,8 @@ export interface RunStartRecord {
   execPath: string;
   /** Keyed hash of the working directory's path. */
   cwdHash: string;
+  /** Signature of run, working directory and command with the same key, which says that the command was recorded there. */
+  commandHash?: string;
   node: string;
   platform: string;
   pid: number;

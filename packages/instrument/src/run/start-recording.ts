@@ -1,8 +1,11 @@
 /** Records a run: what comes to the program from outside, in one order, so that it can be run again. */
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import { isMainThread, getEnvironmentData, setEnvironmentData, threadId } from 'node:worker_threads';
+import { DEFAULT_DIRECTORY } from '@orangebox/schema';
 import type { RunKit } from '../run-kit.ts';
 import { CallSites } from './call-site.ts';
+import { signCommand } from './command-signature.ts';
 import { countConnections } from './connections.ts';
 import { DrawLog } from './draw-log.ts';
 import { hookPlatform } from './hook-platform.ts';
@@ -11,7 +14,7 @@ import type { TimerPort, Undo } from './ports.ts';
 import { whenProcessEnds } from './process-end.ts';
 import { undoAll } from './replace.ts';
 import { RecordedChildren } from './recorded-children.ts';
-import { runFacts } from './run-facts.ts';
+import { type RunFacts, runFacts } from './run-facts.ts';
 
 /** Where workers find the id of their run. */
 const RUN_ID_KEY = 'orangebox.run';
@@ -35,7 +38,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     type: 'runStart',
     runId,
     ...(config.runParent === undefined ? {} : { parentRunId: config.runParent }),
-    ...runFacts(env, config.runEnvironment, config.runDirectory),
+    ...signed(runFacts(env, config.runEnvironment, config.runDirectory), runId, config.runDirectory),
     startUnixNano: String(startUnixNano),
   });
   const outputs = isMainThread
@@ -76,6 +79,13 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     undoHooks,
     undoEnd,
   ]);
+}
+
+/** With the signature of the command, by which a replay knows that it may be run again here. */
+function signed(facts: RunFacts, runId: string, directory: string = DEFAULT_DIRECTORY): RunFacts {
+  const cwd = process.cwd();
+  const commandHash = signCommand(resolve(cwd, directory), { ...facts, runId, cwd });
+  return commandHash === undefined ? facts : { ...facts, commandHash };
 }
 
 /** One id for all threads of a process; a child process has its own, and names its parent's. */
