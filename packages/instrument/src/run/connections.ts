@@ -1,13 +1,18 @@
 /** Connections that no recorded request went over: a replay cannot give them again, and says so from the start. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { type AnyFunction, replaceMethod } from './replace.ts';
+import { replaceMethod } from './replace.ts';
 import type { Undo } from './ports.ts';
 
 const INBOUND = 'http.server.request.start';
 
+/** So many sockets are held before those that are closed are let go. */
+const MAX_UNSWEPT = 64;
+
+type Closable = object & { destroyed?: boolean };
+
 /** Counts by what it was. */
 export interface ConnectionCounts {
-  /** `connection to db:5432`, most first. */
+  /** `connection to db:5432`, most first; when the run ends. */
   list(): { what: string; count: number }[];
   undo: Undo;
 }
@@ -16,38 +21,62 @@ export interface ConnectionCounts {
 export function countConnections(isClaimed: (socket: object) => boolean, isOwn: () => boolean): ConnectionCounts {
   const net = process.getBuiltinModule('node:net');
   const dgram = process.getBuiltinModule('node:dgram');
-  const sockets = new Map<object, string>();
+  const open = new Map<Closable, string>();
+  /** Places that recorded requests went to. */
+  const played = new Set<string>();
+  /** Connections that none went over, by place. */
+  const idle = new Map<string, number>();
   const others = new Map<string, number>();
-  const count = (what: string): void => void others.set(what, (others.get(what) ?? 0) + 1);
+  let sweepAt = MAX_UNSWEPT;
+  const settle = (socket: Closable, target: string): void => {
+    if (isClaimed(socket)) played.add(target);
+    else add(idle, target);
+  };
+  const opened = (socket: Closable, target: string): void => {
+    const before = open.get(socket);
+    // A socket that is used anew was another connection.
+    if (before !== undefined) settle(socket, before);
+    open.set(socket, target);
+    if (open.size < sweepAt) return;
+    for (const [one, place] of open) {
+      if (one.destroyed !== true || one === socket) continue;
+      open.delete(one);
+      settle(one, place);
+    }
+    sweepAt = Math.max(MAX_UNSWEPT, 2 * open.size);
+  };
   const undoConnect = replaceMethod(net.Socket.prototype, 'connect', (original) => {
-    const connect: AnyFunction = function connect(this: object, ...args) {
-      try {
-        if (!isOwn()) sockets.set(this, targetOf(args));
-      } catch {
-        // Only a count: what the platform takes is not ours to judge.
-      }
-      return Reflect.apply(original, this, args) as unknown;
+    const { connect } = {
+      connect(this: Closable, ...args: unknown[]): unknown {
+        try {
+          if (!isOwn()) opened(this, targetOf(args));
+        } catch {
+          // Only a count: what the platform takes is not ours to judge.
+        }
+        return Reflect.apply(original, this, args) as unknown;
+      },
     };
     return connect;
   });
   const undoSend = replaceMethod(dgram.Socket.prototype, 'send', (original) => {
-    const send: AnyFunction = function send(this: unknown, ...args) {
-      count('datagram');
-      return Reflect.apply(original, this, args) as unknown;
+    const { send } = {
+      send(this: unknown, ...args: unknown[]): unknown {
+        add(others, 'datagram');
+        return Reflect.apply(original, this, args) as unknown;
+      },
     };
     return send;
   });
-  const onInbound = (): void => count('inbound request');
+  const onInbound = (): void => add(others, 'inbound request');
   subscribe(INBOUND, onInbound);
   return {
     list() {
       const all = new Map(others);
-      const played = new Set([...sockets].filter(([socket]) => isClaimed(socket)).map(([, target]) => target));
-      for (const [, target] of sockets) {
+      for (const [socket, target] of open) settle(socket, target);
+      open.clear();
+      for (const [target, n] of idle) {
         // A client may open more connections to a server than it has requests for.
-        if (played.has(target)) continue;
-        const what = `connection to ${target}`;
-        all.set(what, (all.get(what) ?? 0) + 1);
+        if (!played.has(target)) all.set(`connection to ${target}`, n);
       }
       return [...all].map(([what, n]) => ({ what, count: n })).sort((a, b) => b.count - a.count);
     },
@@ -57,6 +86,10 @@ export function countConnections(isClaimed: (socket: object) => boolean, isOwn: 
       unsubscribe(INBOUND, onInbound);
     },
   };
+}
+
+function add(counts: Map<string, number>, what: string): void {
+  counts.set(what, (counts.get(what) ?? 0) + 1);
 }
 
 /** `host:port` or the path of a local socket, from any of the forms that `connect` takes. */

@@ -4,6 +4,8 @@ import type { Drawn, DrawPort } from './ports.ts';
 
 /** So many are written together at most: what a killed process loses is bounded. */
 const BATCH = 64;
+/** And so many characters of text, of which bytes drawn at random can be many. */
+const BATCH_CHARS = 1024 * 1024;
 
 /** What the log writes through. */
 export interface DrawLogHost {
@@ -15,6 +17,7 @@ export interface DrawLogHost {
 export class DrawLog implements DrawPort {
   readonly #host: DrawLogHost;
   #draws: DrawnValue[] = [];
+  #chars = 0;
 
   constructor(host: DrawLogHost) {
     this.#host = host;
@@ -22,8 +25,10 @@ export class DrawLog implements DrawPort {
 
   draw<T extends Drawn>(source: string, at: string, real: () => T): T {
     const value = real();
-    this.#draws.push({ seq: this.#host.nextSeq(), source, value: toJson(value), at });
-    if (this.#draws.length >= BATCH) this.flush();
+    const noted = toJson(value);
+    this.#draws.push({ seq: this.#host.nextSeq(), source, value: noted, at });
+    if (typeof noted === 'string') this.#chars += noted.length;
+    if (this.#draws.length >= BATCH || this.#chars > BATCH_CHARS) this.flush();
     return value;
   }
 
@@ -32,6 +37,7 @@ export class DrawLog implements DrawPort {
     if (this.#draws.length === 0) return;
     const draws = this.#draws;
     this.#draws = [];
+    this.#chars = 0;
     this.#host.record({ type: 'draws', draws });
   }
 }
