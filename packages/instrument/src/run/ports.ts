@@ -38,13 +38,17 @@ export interface ChildStart {
   cwd: string;
   /** Its output is the program's own. */
   inherits: { stdout: boolean; stderr: boolean };
+  /** Outputs that come out of the program's own and do not come by us. */
+  past: readonly ('stdout' | 'stderr')[];
+  /** It has pipes beyond standard error. */
+  hasMorePipes: boolean;
   pipes: { stdin: boolean; stdout: boolean; stderr: boolean };
   /** It has a channel for messages, as of `fork`. */
   hasMessages: boolean;
 }
 
 /** A child process that the program waits for. */
-export interface SyncChildStart extends Pick<ChildStart, 'file' | 'argv' | 'cwd'> {
+export interface SyncChildStart extends Pick<ChildStart, 'file' | 'argv' | 'cwd' | 'past' | 'hasMorePipes'> {
   input: Uint8Array;
 }
 

@@ -25,9 +25,14 @@ function hook(): TimerRequest[] {
   return made;
 }
 
-type Timers = typeof import('node:timers/promises');
 type Loose = (...args: unknown[]) => unknown;
-const timers = process.getBuiltinModule('node:timers/promises') as unknown as { [name: string]: Loose } & Timers;
+interface Timers {
+  setTimeout: Loose;
+  setImmediate: Loose;
+  setInterval: (...args: unknown[]) => AsyncGenerator;
+  scheduler: { wait: Loose; yield: Loose };
+}
+const timers = process.getBuiltinModule('node:timers/promises') as unknown as Timers;
 
 /** What happened, and after how many turns of the queue of promises. */
 async function outcome(act: () => unknown): Promise<unknown> {
@@ -45,7 +50,7 @@ async function outcome(act: () => unknown): Promise<unknown> {
     return { thrown: facts(error) };
   }
   const isPromise = made instanceof Promise;
-  const waiting = isPromise ? made : (made as AsyncGenerator).next();
+  const waiting: Promise<unknown> = made instanceof Promise ? made : (made as AsyncGenerator).next();
   queueMicrotask(count);
   const settled = await waiting.then(
     (value: unknown) => ({ value, end: (isOver = true) }),
@@ -88,15 +93,15 @@ const delays: unknown[] = [undefined, 0, -1, 1.5, Number.NaN, '1', 'x', null, tr
 const wordOf = (value: unknown): string => (typeof value === 'number' ? '' : `${typeof value} `) + String(value);
 
 const withOptions: { [name: string]: (options: unknown) => unknown } = {
-  setTimeout: (options) => timers['setTimeout']?.(1, 'value', options),
-  setImmediate: (options) => timers['setImmediate']?.('value', options),
-  setInterval: (options) => timers['setInterval']?.(1, 'value', options),
-  'scheduler.wait': (options) => timers.scheduler.wait(1, options as object),
+  setTimeout: (options) => timers.setTimeout(1, 'value', options),
+  setImmediate: (options) => timers.setImmediate('value', options),
+  setInterval: (options) => timers.setInterval(1, 'value', options),
+  'scheduler.wait': (options) => timers.scheduler.wait(1, options),
 };
 const withDelay: { [name: string]: (delay: unknown) => unknown } = {
-  setTimeout: (delay) => timers['setTimeout']?.(delay, 'value'),
-  setInterval: (delay) => timers['setInterval']?.(delay, 'value'),
-  'scheduler.wait': (delay) => timers.scheduler.wait(delay as number),
+  setTimeout: (delay) => timers.setTimeout(delay, 'value'),
+  setInterval: (delay) => timers.setInterval(delay, 'value'),
+  'scheduler.wait': (delay) => timers.scheduler.wait(delay),
 };
 const all: [name: string, act: () => unknown][] = [
   ...Object.entries(withOptions).flatMap(([name, act]) =>
@@ -110,7 +115,7 @@ const all: [name: string, act: () => unknown][] = [
   ['scheduler.yield of nobody', () => Reflect.apply(timers.scheduler.yield, undefined, [])],
   ['scheduler.yield of another', () => Reflect.apply(timers.scheduler.yield, {}, [])],
   ['scheduler.yield of an heir', () => (Object.create(timers.scheduler) as Timers['scheduler']).yield()],
-  ['a value that is a promise', () => timers['setTimeout']?.(1, Promise.resolve('later'))],
+  ['a value that is a promise', () => timers.setTimeout(1, Promise.resolve('later'))],
 ];
 
 /** Of intervals with such delays the platform has to be asked first. */
@@ -138,9 +143,10 @@ describe('promised timers', () => {
         const controller = new AbortController();
         const waiting = outcome(() => {
           const { signal } = controller;
-          if (name === 'setImmediate') return timers['setImmediate']?.('value', { signal });
+          if (name === 'setImmediate') return timers.setImmediate('value', { signal });
           if (name === 'scheduler.wait') return timers.scheduler.wait(60_000, { signal });
-          return timers[name]?.(60_000, 'value', { signal });
+          const start = name === 'setTimeout' ? timers.setTimeout : timers.setInterval;
+          return start(60_000, 'value', { signal });
         });
         controller.abort('enough');
         return waiting;
@@ -165,9 +171,9 @@ describe('promised timers', () => {
   });
 
   it('are seen where their delay is one that the platform takes although it is no number', async () => {
-    const platform = await outcome(() => timers['setTimeout']?.('1', 'value'));
+    const platform = await outcome(() => timers.setTimeout('1', 'value'));
     const made = hook();
-    expect(await outcome(() => timers['setTimeout']?.('1', 'value'))).toEqual(platform);
+    expect(await outcome(() => timers.setTimeout('1', 'value'))).toEqual(platform);
     expect(made).toHaveLength((platform as { value?: unknown }).value === 'value' ? 1 : 0);
   });
 });

@@ -2,6 +2,9 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { ChildEvent, ChildRecord, RunRecord } from '@orangebox/schema';
+import { bringOutput } from './brought-output.ts';
+import { OUTPUTS, type OutputName } from './child-options.ts';
+import { HeldBytes, MAX_CHILD_BYTES } from './held-bytes.ts';
 import type { ChildPort, ChildStart, SyncChildResult, SyncChildStart } from './ports.ts';
 import { type AnyFunction, replaceMethod } from './replace.ts';
 
@@ -12,12 +15,23 @@ export interface ChildHost {
   record(record: RunRecord): void;
   /** Something that no replay can give again. */
   notReplayable(what: string): void;
+  /** Writes what a child wrote to the program's own output. */
+  write(name: OutputName, bytes: Buffer): void;
+}
+
+/** A child that runs. */
+interface OpenChild {
+  stdin: Buffer[];
+  input: HeldBytes;
+  output: HeldBytes;
+  /** Bring what it has written to the program's own output so far. */
+  bring: (() => void)[];
 }
 
 /** Starts them, and notes all that is seen of them. */
 export class RecordedChildren implements ChildPort {
   readonly #host: ChildHost;
-  readonly #open: Map<ChildRecord, { stdin: Buffer[] }> = new Map();
+  readonly #open: Map<ChildRecord, OpenChild> = new Map();
 
   constructor(host: ChildHost) {
     this.#host = host;
@@ -26,29 +40,41 @@ export class RecordedChildren implements ChildPort {
   spawn(childObject: object, start: ChildStart, real: () => unknown): unknown {
     const child = childObject as ChildProcess;
     const record = this.#begin(start, false);
-    const stdin: Buffer[] = [];
-    this.#open.set(record, { stdin });
-    if (start.hasMessages) this.#host.notReplayable('message channel to a child process');
-    this.#watchEvents(child, record);
-    const result = real();
+    const open: OpenChild = { stdin: [], ...this.#bounds(start), bring: [] };
+    this.#open.set(record, open);
+    this.#watchEvents(child, record, open);
+    let result: unknown;
+    try {
+      result = real();
+    } catch (error) {
+      // It was refused, not started.
+      this.#open.delete(record);
+      throw error;
+    }
     record.pid = child.pid ?? 0;
-    if (child.stdin) watchInput(child.stdin, (bytes) => stdin.push(bytes));
-    this.#watchOutput(child, 'stdout', start.inherits.stdout, record);
-    this.#watchOutput(child, 'stderr', start.inherits.stderr, record);
+    if (start.hasMessages) this.#host.notReplayable('message channel to a child process');
+    this.#tellGaps(start);
+    if (child.stdin) watchInput(child.stdin, (bytes) => this.#noteInput(open, bytes));
+    for (const [, name] of OUTPUTS) {
+      if (!start.inherits[name]) this.#watchOutput(child, name, record, open);
+      else if (!start.past.includes(name)) open.bring.push(this.#bring(child, name, record, open));
+    }
     return result;
   }
 
   runSync(start: SyncChildStart, real: () => SyncChildResult): SyncChildResult {
     const record = this.#begin(start, true);
-    record.stdin = Buffer.from(start.input).toString('base64');
+    const { input, output } = this.#bounds(start);
     const result = real();
+    this.#tellGaps(start);
+    record.stdin = (input.keep(start.input) ?? Buffer.alloc(0)).toString('base64');
     record.pid = result.pid;
     const add = (event: Omit<ChildEvent, 'seq'>): void => {
       record.events.push({ seq: this.#host.nextSeq(), ...event });
     };
-    for (const kind of ['stdout', 'stderr'] as const) {
+    for (const [, kind] of OUTPUTS) {
       const bytes = result[kind];
-      if (bytes) add({ kind, bytes: Buffer.from(bytes).toString('base64') });
+      if (bytes) add({ kind, bytes: (output.keep(bytes) ?? Buffer.alloc(0)).toString('base64') });
     }
     if (result.error) add({ kind: 'error', error: errorOf(result.error) });
     add({ kind: 'exit', code: result.status, signal: result.signal });
@@ -58,11 +84,27 @@ export class RecordedChildren implements ChildPort {
 
   /** Writes down what has not ended. */
   end(): void {
-    for (const record of [...this.#open.keys()]) this.#finish(record);
+    for (const [record, { bring }] of [...this.#open]) {
+      for (const now of bring) now();
+      this.#finish(record);
+    }
   }
 
   #begin({ file, argv, cwd }: SyncChildStart | ChildStart, sync: boolean): ChildRecord {
     return { type: 'child', seq: this.#host.nextSeq(), file, argv, cwd, sync, pid: 0, stdin: '', events: [] };
+  }
+
+  #bounds({ file }: SyncChildStart | ChildStart): Pick<OpenChild, 'input' | 'output'> {
+    const size = `${MAX_CHILD_BYTES / 1024 / 1024} MiB`;
+    return {
+      input: new HeldBytes(() => this.#host.notReplayable(`input of ${file} beyond ${size}`)),
+      output: new HeldBytes(() => this.#host.notReplayable(`output of ${file} beyond ${size}`)),
+    };
+  }
+
+  #tellGaps({ file, past, hasMorePipes }: SyncChildStart | ChildStart): void {
+    if (past.length > 0) this.#host.notReplayable(`output of ${file} that did not come by the program`);
+    if (hasMorePipes) this.#host.notReplayable(`pipe to ${file} beyond its standard error`);
   }
 
   #finish(record: ChildRecord): void {
@@ -77,13 +119,26 @@ export class RecordedChildren implements ChildPort {
     record.events.push({ seq: this.#host.nextDelivery(), ...event });
   }
 
-  #watchEvents(child: ChildProcess, record: ChildRecord): void {
+  #noteInput(open: OpenChild, bytes: Uint8Array): void {
+    const kept = open.input.keep(bytes);
+    if (kept) open.stdin.push(kept);
+  }
+
+  #noteOutput(record: ChildRecord, { output }: OpenChild, kind: OutputName, bytes: Uint8Array): void {
+    const kept = output.keep(bytes);
+    if (kept) this.#note(record, { kind, bytes: kept.toString('base64') });
+  }
+
+  #watchEvents(child: ChildProcess, record: ChildRecord, open: OpenChild): void {
     replaceMethod(child, 'emit', (original) => {
       const emit: AnyFunction = (...args) => {
         const [name, first, second] = args as [unknown, unknown, unknown];
         if (name === 'spawn') this.#note(record, { kind: 'spawn' });
-        else if (name === 'error') this.#note(record, { kind: 'error', error: errorOf(first) });
+        // What the program aborted, the platform tells it in a replay too.
+        else if (name === 'error' && !isAbort(first)) this.#note(record, { kind: 'error', error: errorOf(first) });
         else if (name === 'exit' || name === 'close') {
+          // All that it wrote was there before anybody was told that it ended.
+          if (name === 'exit') for (const now of open.bring) now();
           const code = typeof first === 'number' ? first : null;
           this.#note(record, { kind: name, code, signal: typeof second === 'string' ? second : null });
           if (name === 'close') this.#finish(record);
@@ -94,34 +149,42 @@ export class RecordedChildren implements ChildPort {
     });
   }
 
-  #watchOutput(child: ChildProcess, name: 'stdout' | 'stderr', isInherited: boolean, record: ChildRecord): void {
+  #watchOutput(child: ChildProcess, name: OutputName, record: ChildRecord, open: OpenChild): void {
     const stream = child[name] as Readable | null;
     if (!stream) return;
     replaceMethod(stream, 'push', (original) => {
       const push: AnyFunction = (...args) => {
         const [chunk] = args as [unknown];
-        if (chunk instanceof Uint8Array)
-          this.#note(record, { kind: name, bytes: Buffer.from(chunk).toString('base64') });
+        if (chunk instanceof Uint8Array) this.#noteOutput(record, open, name, chunk);
         else if (chunk === null) this.#note(record, { kind: `${name}_end` });
         return Reflect.apply(original, stream, args) as unknown;
       };
       return push;
     });
-    if (!isInherited) return;
-    // As without us, the program has no stream of it.
-    Object.assign(child, { [name]: null });
-    stream.on('data', (bytes: Buffer) => process[name].write(bytes));
+  }
+
+  #bring(child: ChildProcess, name: OutputName, record: ChildRecord, open: OpenChild): () => void {
+    let isTold = false;
+    return bringOutput(child, name, (bytes) => {
+      if (this.#open.has(record)) this.#noteOutput(record, open, name, bytes);
+      // A process that the child left behind.
+      else if (!isTold) {
+        isTold = true;
+        this.#host.notReplayable(`output of ${record.file} after it had ended`);
+      }
+      this.#host.write(name, bytes);
+    });
   }
 }
 
-function watchInput(stream: Writable, note: (bytes: Buffer) => void): void {
+function watchInput(stream: Writable, note: (bytes: Uint8Array) => void): void {
   for (const name of ['write', 'end']) {
     replaceMethod(stream, name, (original) => {
       const put: AnyFunction = (...args) => {
         const [chunk, encoding] = args as [unknown, unknown];
         if (typeof chunk === 'string') {
           note(Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8'));
-        } else if (chunk instanceof Uint8Array) note(Buffer.from(chunk));
+        } else if (chunk instanceof Uint8Array) note(chunk);
         return Reflect.apply(original, stream, args) as unknown;
       };
       return put;
@@ -129,8 +192,12 @@ function watchInput(stream: Writable, note: (bytes: Buffer) => void): void {
   }
 }
 
+function isAbort(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === 'ABORT_ERR';
+}
+
 function errorOf(error: unknown): NonNullable<ChildEvent['error']> {
-  const { code, message, syscall } = error as { code?: unknown; message?: unknown; syscall?: unknown };
+  const { code, message, syscall } = (error ?? {}) as { code?: unknown; message?: unknown; syscall?: unknown };
   return {
     code: typeof code === 'string' ? code : '',
     message: typeof message === 'string' ? message : '',

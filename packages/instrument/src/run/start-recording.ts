@@ -44,12 +44,18 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
   const outputs = isMainThread
     ? { stdout: watchOutput(process.stdout), stderr: watchOutput(process.stderr) }
     : undefined;
+  // What the program puts in their place is for what it writes itself.
+  const writes = outputs && {
+    stdout: process.stdout.write.bind(process.stdout),
+    stderr: process.stderr.write.bind(process.stderr),
+  };
   const connections = countConnections(kit.isClaimed, kit.isOwn);
   const channels = new Map<string, number>();
   const children = new RecordedChildren({
     nextSeq: () => kit.nextSeq(),
     nextDelivery: () => kit.nextDelivery(),
     record: (record) => kit.record(record),
+    write: (name, bytes) => void writes?.[name](bytes),
     notReplayable: (what) => void channels.set(what, (channels.get(what) ?? 0) + 1),
   });
   const undoHooks = hookPlatform({ draws, timers: recordedTimers(kit, draws), children, sites, runId });
