@@ -77,10 +77,17 @@ function cut(text: string): string {
   return `${from > 0 ? '…' : ''}${text.slice(from, from + SHOWN_CHARS)}…`;
 }
 
-/** A line without control characters: a recording may hold what would move the cursor of a terminal. */
+/**
+ * What steers a terminal or hides from a reader: controls, marks that turn the direction of reading, invisible characters,
+ * line separators, lone surrogates. Joiners stay, since scripts and emoji need them.
+ */
+const UNSAFE =
+  /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uffa0]/gu;
+
+/** A line without such characters: a recording may hold what would move the cursor of a terminal. */
 export function escapedLine(line: string): string {
-  return line.replace(
-    /[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return line.replace(UNSAFE, (sign) => {
+    const hex = (sign.codePointAt(0) ?? 0).toString(16);
+    return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
+  });
 }

@@ -88,9 +88,15 @@ function seconds(durationMs: number): string {
   return (durationMs / 1000).toFixed(3);
 }
 
-/** Text within XML 1.0, which has no way to write control characters, lone surrogates and two more. */
+/**
+ * Text within XML 1.0, which has no way to write control characters, lone surrogates and two more; nor does anybody who reads
+ * it want what a recording may hold to turn the text around.
+ */
 function xml(text: string): string {
   return text
     .replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
-    .replace(/[&<>"\t\r]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+    .split('\n')
+    .map(escapedLine)
+    .join('\n')
+    .replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

@@ -14,7 +14,7 @@ import { findRecordings } from '../replay-run/find-recordings.ts';
 import { recordedCommand } from '../replay-run/recorded-command.ts';
 import { replayFound } from '../replay-run/replay-found.ts';
 import { readRules } from '../replay-run/rules-file.ts';
-import { escapeLine } from '../text/escape.ts';
+import { escapeLine, safeJson } from '../text/escape.ts';
 
 /** Options of `check`. */
 export interface CheckOptions {
@@ -124,7 +124,7 @@ async function checkOne(
 
 function jsonLine(run: CheckedRun): string {
   const { receipt, ...rest } = run;
-  return JSON.stringify({
+  return safeJson({
     ...rest,
     ...(receipt === undefined ? {} : { receipt: JSON.parse(receiptJson(receipt)) as unknown }),
   });

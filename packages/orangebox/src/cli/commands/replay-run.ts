@@ -10,7 +10,7 @@ import { locate } from '../locate.ts';
 import { recordedCommand } from '../replay-run/recorded-command.ts';
 import { CannotStart, replayFound } from '../replay-run/replay-found.ts';
 import { readRules } from '../replay-run/rules-file.ts';
-import { escapeLine } from '../text/escape.ts';
+import { escapeLine, safeJson } from '../text/escape.ts';
 import { cannotRun } from './run.ts';
 
 /** Options of a run's replay. */
@@ -45,7 +45,9 @@ export async function replayRun(
     writeFileSync(resolve(context.cwd, options.receipt), receiptJson(receipt), { mode: 0o600 });
   }
   // On standard error: standard output is the program's.
-  context.terminal.note((options.json === true ? receiptJson(receipt) : receiptText(receipt)).trimEnd());
+  context.terminal.note(
+    options.json === true ? safeJson(JSON.parse(receiptJson(receipt))) : receiptText(receipt).trimEnd(),
+  );
   return receipt.exitCode;
 }
 
