@@ -6,6 +6,7 @@ import type { RequestView, ResponseView } from '@orangebox/schema';
 import { type Answer, type ConversationHashes, hashAnswer, hashConversation, type Junction } from './conversation.ts';
 import { answerItemIds, isUniqueId, quotes, requestItemIds, settingText } from './conversation-evidence.ts';
 import type { Sha256 } from './hash.ts';
+import { Interned } from './interned.ts';
 import { MultiMap } from './multi-map.ts';
 
 /** Where a call was made; compared by identity. */
@@ -53,7 +54,7 @@ interface Entry {
   /** Hash of system prompt and tools. */
   setting: string;
   /** Ids of the answer's items, which clients of the responses API send back. */
-  itemIds: string[];
+  itemIds: readonly string[];
   responseId: string | undefined;
   whole: string;
   hasUniqueCalls: boolean;
@@ -78,6 +79,7 @@ export class ConversationIndex {
   readonly #hashed = new WeakMap<RequestView, ConversationHashes>();
   readonly #settings = new WeakMap<RequestView, string>();
   readonly #answers = new WeakMap<ResponseView, { whole: string; choices: Answer[] }>();
+  readonly #texts = new Interned();
   #order = 0;
 
   constructor(options: { sha256: Sha256; maxEntries?: number }) {
@@ -136,7 +138,7 @@ export class ConversationIndex {
       continued: false,
       keys: [...keys],
       setting,
-      itemIds: answerItemIds(response),
+      itemIds: orNone(answerItemIds(response)),
       responseId: response.id,
       whole,
       hasUniqueCalls: response.toolCalls.some((toolCall) => isUniqueId(toolCall.id)),
@@ -172,7 +174,7 @@ export class ConversationIndex {
   #setting(request: RequestView): string {
     const known = this.#settings.get(request);
     if (known !== undefined) return known;
-    const setting = this.#sha256(settingText(request));
+    const setting = this.#texts.of(this.#sha256(settingText(request)));
     this.#settings.set(request, setting);
     return setting;
   }
@@ -290,6 +292,13 @@ export class ConversationIndex {
     if (place.target !== undefined) narrow((entry) => entry.call.target === place.target);
     return near;
   }
+}
+
+const NONE: readonly string[] = [];
+
+/** One empty list for all. */
+function orNone(list: readonly string[]): readonly string[] {
+  return list.length === 0 ? NONE : list.slice();
 }
 
 function isSameTarget(call: CallPlace, place: CallPlace): boolean {

@@ -79,6 +79,7 @@ export {
   ConversationIndex,
   type IndexedCall,
 } from './conversation-index.ts';
+export { Interned } from './interned.ts';
 export { type AskedToolCall, type JoinedToolResult, TOOL_JOINS_MAX_CALLS, ToolJoins } from './tool-joins.ts';
 
 // Redaction

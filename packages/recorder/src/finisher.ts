@@ -21,12 +21,12 @@ import type { SegmentWriter } from './segment-writer.ts';
 import type { SessionCounts } from './session-counts.ts';
 import { SessionBook } from './sessions.ts';
 import { sha256Hex } from './sha256.ts';
-import { spanHead } from './span-head.ts';
 import { nowMs } from './timers.ts';
-import { isInPieces, type OpenSnapshot, type ShipperHost, type ShipperStats } from './shipper.ts';
+import { isInPieces, type OpenSnapshot, type ShipItem, type ShipperHost, type ShipperStats } from './shipper.ts';
 import { NotKeptCount } from './not-kept-count.ts';
 import type { PayloadOnSpan } from './payload-on-span.ts';
 import type { CallSpans, SpanHandle } from './spans.ts';
+import { CallItem, ToolItem } from './stored-items.ts';
 import {
   openCallSnapshot,
   readCallSnapshotJson,
@@ -272,29 +272,19 @@ class CallFinisher implements Finisher {
     this.#metrics.touched();
     if (location) {
       this.#toolLocations.set(record, location);
-      this.#offer(record, () => this.#readTool(location));
+      if (record.key !== undefined) this.#offer(new ToolItem(record.key, record, location, this.#host.source));
     }
     return location !== undefined;
   }
 
   #offerCall(stored: StoredCall, location: RecordLocation, exchanges: RecordLocation[]): void {
-    this.#offer(stored.record, storedJson(location, exchanges, this.#host.source), jsonNow(stored), () =>
-      openCallSnapshot(location, exchanges, this.#host.source),
-    );
+    const { record } = stored;
+    if (record.key === undefined) return;
+    this.#offer(new CallItem(record.key, record, location, exchanges, this.#host.source), jsonNow(stored));
   }
 
-  #offer(
-    record: CallEndRecord | ToolRecord,
-    readSnapshotJson: () => Uint8Array,
-    snapshotJsonNow?: () => Uint8Array,
-    openSnapshot?: () => OpenSnapshot,
-  ): void {
-    const { key, digest, sizeBytes, spans } = record;
-    if (key === undefined) return;
+  #offer(item: ShipItem, snapshotJsonNow?: () => Uint8Array): void {
     this.#shipper ??= this.#makeShipper();
-    const { traceId, spanId } = record.trace;
-    const spanJson = spanHead(spans[0]);
-    const item = { key, digest, traceId, spanId, spanJson, sizeBytes, readSnapshotJson, openSnapshot };
     this.#shipper?.offer(item, snapshotJsonNow);
   }
 

@@ -12,7 +12,7 @@ const item = (key: string): ShipItem => ({
   digest: '',
   traceId: '',
   spanId: '',
-  spanJson: {},
+  spanHead: {},
   sizeBytes: 0,
   readSnapshotJson: () => new Uint8Array(),
 });

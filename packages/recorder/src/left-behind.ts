@@ -3,6 +3,7 @@ import type { Redactor } from '@orangebox/codec';
 import type { RecorderConfig } from './config.ts';
 import { hidden } from './otel/application-api.ts';
 import { AwaitedItems } from './recovery/awaited-items.ts';
+import { hasOtherSeries } from './recovery/other-series.ts';
 import type { PayloadSender, SendResult } from './recovery/payload-sender.ts';
 import { claimForProgram } from './recovery/program-claim.ts';
 import type { Shipper, ShipItem } from './shipper.ts';
@@ -85,6 +86,7 @@ export class LeftBehind implements PayloadSender {
 
   async #recover(): Promise<void> {
     try {
+      if (!(await hasOtherSeries(this.#host.config.dir, this.#host.ownSeries()))) return;
       const { recoverBeside } = await import('@orangebox/recorder/recovery');
       const { config, redactor } = this.#host;
       await recoverBeside({ config, timers: platformTimers(), redactor, payloads: this });

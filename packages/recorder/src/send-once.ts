@@ -92,13 +92,13 @@ async function sendParts(
   const { encodeEnvelope, rejectedSpans } = await import('./shipping/envelope.ts');
   const transport = createTransport(url, config.endpointHeaders, TIMEOUT_MS);
   const { traceId, spanId } = snapshot.trace;
-  const spanJson = {
+  const spanHead = {
     name: span.name,
     kind: 3,
     startTimeUnixNano: snapshot.time.startUnixNano,
     endTimeUnixNano: snapshot.time.endUnixNano,
   };
-  const item = { key: snapshotKey(snapshot), digest: snapshot.digest, traceId, spanId, spanJson };
+  const item = { key: snapshotKey(snapshot), digest: snapshot.digest, traceId, spanId, spanHead };
   for await (const part of partsOf(payload, () => true)) {
     const outcome = await transport.send(encodeEnvelope(item, part, config.serviceName));
     if (outcome.kind === 'abandoned') return { accepted: false, reason: 'given up' };

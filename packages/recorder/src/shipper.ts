@@ -3,7 +3,7 @@
  * `createShipper(config: RecorderConfig, host: ShipperHost): Shipper` in `shipping/payload-shipper.ts`, loaded by the
  * core with a dynamic import when `config.endpoint` is set and the first snapshot is ready.
  */
-import type { Json } from '@orangebox/schema';
+import type { SpanHead } from './span-head.ts';
 
 /** One snapshot that is promised under its key and wants to reach the payload endpoint. */
 export interface ShipItem {
@@ -11,15 +11,15 @@ export interface ShipItem {
   digest: string;
   traceId: string;
   spanId: string;
-  /** The call's or tool's own span as an OTLP/JSON `Span` object: name, kind, times for the payload twin. */
-  spanJson: Json;
+  /** Of the call's or tool's own span, for the payload twin. */
+  spanHead: SpanHead;
   /**
    * UTF-8 JSON of the whole snapshot, made anew from the segment on every call, so that nothing is held while an
    * item waits. Rejects when the segment is gone (retention): the item is lost then.
    */
   readSnapshotJson(): Promise<Uint8Array> | Uint8Array;
   /** The way for large ones: the same JSON in pieces. */
-  openSnapshot?: (() => OpenSnapshot) | undefined;
+  openSnapshot?(): OpenSnapshot;
   /** Bytes of that JSON. */
   sizeBytes: number;
   /** Service of the process that recorded it, where that is another one than the shipper's. */

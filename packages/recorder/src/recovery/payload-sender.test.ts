@@ -10,7 +10,7 @@ const item = (spanId: string, more: Partial<ShipItem> = {}): ShipItem => ({
   digest: DIGEST,
   traceId: 'a'.repeat(32),
   spanId,
-  spanJson: {},
+  spanHead: {},
   sizeBytes: 2,
   readSnapshotJson: () => Buffer.from('{}'),
   ...more,

@@ -37,7 +37,7 @@ export function shipItem(payload: PendingPayload, processes: readonly ProcessInf
     digest,
     traceId: trace.traceId,
     spanId: trace.spanId,
-    spanJson: spanHead(spans[0]),
+    spanHead: spanHead(spans[0]),
     sizeBytes,
     serviceName: (payload.process ?? processes.at(-1) ?? UNKNOWN_PROCESS).serviceName,
     readSnapshotJson: () => snapshotJson(payload, processes),

@@ -17,7 +17,7 @@ const item = {
   digest: 'd'.repeat(64),
   traceId: 'a'.repeat(32),
   spanId: 'b'.repeat(16),
-  spanJson: {
+  spanHead: {
     name: 'chat gpt-4o — naïve',
     kind: 3,
     parentSpanId: 'c'.repeat(16),
@@ -29,10 +29,10 @@ const item = {
 /** The same twin, by OpenTelemetry's own serializer. */
 function reference(part: PayloadPart): Uint8Array {
   const span = {
-    name: item.spanJson.name,
+    name: item.spanHead.name,
     kind: 2,
     spanContext: () => ({ traceId: item.traceId, spanId: item.spanId, traceFlags: 1 }),
-    parentSpanContext: { traceId: item.traceId, spanId: item.spanJson.parentSpanId, traceFlags: 1 },
+    parentSpanContext: { traceId: item.traceId, spanId: item.spanHead.parentSpanId, traceFlags: 1 },
     startTime: [1_767_312_000, 123_456_789],
     endTime: [1_767_312_001, 123_456_789],
     status: { code: 0 },

@@ -7,14 +7,7 @@
  * @see https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/trace/v1/trace.proto
  */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import {
-  ATTR,
-  INSTRUMENTATION_SCOPE,
-  type Json,
-  type JsonObject,
-  PAYLOAD,
-  SEMCONV_SCHEMA_URL,
-} from '@orangebox/schema';
+import { ATTR, INSTRUMENTATION_SCOPE, PAYLOAD, SEMCONV_SCHEMA_URL } from '@orangebox/schema';
 import { recorderVersion } from '../otel/version.ts';
 import type { ShipItem } from '../shipper.ts';
 
@@ -37,15 +30,12 @@ const SPAN_FLAGS = 0x101;
  * after it, uncopied. In each message the one that leads to the body stands last.
  */
 export function encodeEnvelope(
-  item: Pick<ShipItem, 'key' | 'digest' | 'traceId' | 'spanId' | 'spanJson' | 'serviceName'>,
+  item: Pick<ShipItem, 'key' | 'digest' | 'traceId' | 'spanId' | 'spanHead' | 'serviceName'>,
   part: PayloadPart,
   serviceName: string,
 ): [head: Uint8Array, body: Uint8Array] {
-  const own = isObject(item.spanJson) ? item.spanJson : {};
-  const name = typeof own['name'] === 'string' ? own['name'] : PAYLOAD.eventName;
-  const kind = typeof own['kind'] === 'number' ? own['kind'] : 1;
-  const parentSpanId = own['parentSpanId'];
-  const end = nanos(own['endTimeUnixNano']);
+  const { name = PAYLOAD.eventName, kind = 1, parentSpanId, startTimeUnixNano, endTimeUnixNano } = item.spanHead;
+  const end = nanos(endTimeUnixNano);
 
   const request = new BinaryWriter();
   const resourceSpans = submessage(new BinaryWriter(), 1, (w) => {
@@ -58,10 +48,10 @@ export function encodeEnvelope(
   const span = new BinaryWriter();
   bytes(span, 1, hexBytes(item.traceId));
   bytes(span, 2, hexBytes(item.spanId));
-  if (typeof parentSpanId === 'string') bytes(span, 4, hexBytes(parentSpanId));
+  if (parentSpanId !== undefined) bytes(span, 4, hexBytes(parentSpanId));
   text(span, 5, name);
   span.tag(6, WireType.Varint).int32(kind);
-  span.tag(7, WireType.Bit64).fixed64(nanos(own['startTimeUnixNano']));
+  span.tag(7, WireType.Bit64).fixed64(nanos(startTimeUnixNano));
   span.tag(8, WireType.Bit64).fixed64(end);
   span.tag(16, WireType.Bit32).fixed32(SPAN_FLAGS);
   const event = new BinaryWriter();
@@ -143,10 +133,6 @@ function hexBytes(hex: string): Uint8Array {
   return Buffer.from(hex, 'hex');
 }
 
-function nanos(value: Json | undefined): string {
-  return typeof value === 'string' && /^\d{1,19}$/.test(value) ? value : '0';
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function nanos(value = ''): string {
+  return /^\d{1,19}$/.test(value) ? value : '0';
 }

@@ -31,11 +31,20 @@ export async function payloadFor(
   signal: AbortSignal,
 ): Promise<Payload> {
   const { item } = waiting;
-  if (!isLarge(item) || !item.openSnapshot) return compressSnapshot(await (readNow ?? item.readSnapshotJson)());
+  if (!isLarge(item) || !item.openSnapshot) return compressSnapshot(nowOf(readNow) ?? (await item.readSnapshotJson()));
   const payload = await payloadInPieces(item.openSnapshot(), waiting.facts, signal);
   const { sha256, partCount } = payload;
   if (partCount > 1) waiting.facts = { sha256, partCount };
   return payload;
+}
+
+/** What is at hand; undefined where it can't be made of that, and the segment has to be read. */
+function nowOf(readNow: (() => Uint8Array) | undefined): Uint8Array | undefined {
+  try {
+    return readNow?.();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads a snapshot in small steps, then compresses it in pieces; see {@link compressInPieces}. */

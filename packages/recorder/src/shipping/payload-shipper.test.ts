@@ -52,7 +52,7 @@ function itemOf(json: Uint8Array, reads: { count: number } = { count: 0 }): Ship
     digest,
     traceId,
     spanId,
-    spanJson: {
+    spanHead: {
       name: 'chat gpt-4o',
       kind: 3,
       parentSpanId: 'b'.repeat(16),

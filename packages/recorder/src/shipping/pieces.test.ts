@@ -119,7 +119,7 @@ describe('large items', () => {
       digest,
       traceId,
       spanId,
-      spanJson: { name: 'chat', kind: 3, startTimeUnixNano: '1', endTimeUnixNano: '2' },
+      spanHead: { name: 'chat', kind: 3, startTimeUnixNano: '1', endTimeUnixNano: '2' },
       sizeBytes: json.length,
       readSnapshotJson: () => Promise.reject(new Error('not as a whole')),
       *openSnapshot() {

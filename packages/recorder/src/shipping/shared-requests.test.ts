@@ -55,7 +55,7 @@ function offerOf(json: Uint8Array = Buffer.from(JSON.stringify({ n: spans, text:
       digest,
       traceId,
       spanId,
-      spanJson: { name: 'chat', kind: 3, startTimeUnixNano: '1', endTimeUnixNano: '2' },
+      spanHead: { name: 'chat', kind: 3, startTimeUnixNano: '1', endTimeUnixNano: '2' },
       readSnapshotJson: () => {
         offer.reads++;
         return json;
