@@ -9,6 +9,8 @@ export interface CallSite {
 
 /** Files between a hook and the program: `Array.from(…, Math.random)` has frames without a file. */
 const MAX_FRAMES = 4;
+/** So many names of files are remembered. */
+const MAX_NAMES = 10_000;
 /** Clients whose own clock and timers decide about connections only; a replay has other connections. */
 const CONNECTION_CODE = /[\\/]node_modules[\\/](?:undici(?:-\d+)?|agentkeepalive|agent-base)[\\/]/;
 
@@ -61,14 +63,26 @@ export class CallSites {
   #name(file: string): string {
     const known = this.#names.get(file);
     if (known !== undefined) return known;
-    const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+    const path = pathOf(file);
     const modules = path.lastIndexOf('/node_modules/');
     const name = path.startsWith(this.#base)
       ? path.slice(this.#base.length)
       : modules < 0
         ? path
         : path.slice(modules + 1);
+    // Code that is made while the program runs may have a name of its own each time.
+    if (this.#names.size >= MAX_NAMES) this.#names.clear();
     this.#names.set(file, name);
     return name;
+  }
+}
+
+function pathOf(file: string): string {
+  if (!file.startsWith('file:')) return file;
+  try {
+    return fileURLToPath(file);
+  } catch {
+    // A name that code was given need not be one of a file here.
+    return file;
   }
 }

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { ChildEvent, ChildRecord, RunRecord } from '@orangebox/schema';
 import { bringOutput } from './brought-output.ts';
 import { OUTPUTS, type OutputName } from './child-options.ts';
-import { HeldBytes, MAX_CHILD_BYTES } from './held-bytes.ts';
+import { HeldBytes } from './held-bytes.ts';
 import type { ChildPort, ChildStart, SyncChildResult, SyncChildStart } from './ports.ts';
 import { type AnyFunction, replaceMethod } from './replace.ts';
 
@@ -95,11 +95,9 @@ export class RecordedChildren implements ChildPort {
   }
 
   #bounds({ file }: SyncChildStart | ChildStart): Pick<OpenChild, 'input' | 'output'> {
-    const size = `${MAX_CHILD_BYTES / 1024 / 1024} MiB`;
-    return {
-      input: new HeldBytes(() => this.#host.notReplayable(`input of ${file} beyond ${size}`)),
-      output: new HeldBytes(() => this.#host.notReplayable(`output of ${file} beyond ${size}`)),
-    };
+    const bound = (what: string): HeldBytes =>
+      new HeldBytes((size) => this.#host.notReplayable(`${what} of ${file} beyond ${size}`));
+    return { input: bound('input'), output: bound('output') };
   }
 
   #tellGaps({ file, past, hasMorePipes }: SyncChildStart | ChildStart): void {
