@@ -42,17 +42,19 @@ function hookDate(port: DrawPort, sites: CallSites): Undo {
     const site = sites.of(below, 'program');
     return site ? port.draw(source, site.at, now) : now();
   };
-  const construct: AnyFunction = (target: typeof Date, args: unknown[], newTarget: unknown) => {
-    const constructed = newTarget === Hooked ? target : newTarget;
-    const given = args.length === 0 ? [draw('new Date', construct)] : args;
-    return Reflect.construct(target, given, constructed as typeof Date);
+  const make = function (...args: unknown[]): unknown {
+    if (new.target === undefined) return new Real(draw('Date', make)).toString();
+    const given = args.length === 0 ? [draw('new Date', make)] : args;
+    return Reflect.construct(Real, given, new.target === make ? Real : new.target);
   };
-  const apply: AnyFunction = () => new Real(draw('Date', apply)).toString();
-  const Hooked: typeof Date = new Proxy(Real, { construct, apply });
+  make.prototype = Real.prototype;
   const undoNow = replaceMethod(Real, 'now', () => {
     const hookedNow: AnyFunction = () => draw('Date.now', hookedNow);
     return hookedNow;
   });
+  // Bound functions print as the platform's do, and proxies as proxies.
+  const Hooked = make.bind(undefined) as unknown as typeof Date;
+  dressAs(Hooked as unknown as AnyFunction, Real as unknown as AnyFunction);
   const constructor = Object.getOwnPropertyDescriptor(Real.prototype, 'constructor');
   Object.defineProperty(Real.prototype, 'constructor', { ...constructor, value: Hooked });
   const before = Object.getOwnPropertyDescriptor(globalThis, 'Date');

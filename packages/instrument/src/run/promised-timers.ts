@@ -108,7 +108,9 @@ function isScheduler(value: unknown): boolean {
 function areOptions(options: unknown): options is Options {
   if (typeof options !== 'object' || options === null) return false;
   const { signal, ref } = options as { signal?: unknown; ref?: unknown };
-  const isSignal = signal === undefined || (typeof signal === 'object' && signal !== null && 'aborted' in signal);
+  const isSignal =
+    signal === undefined ||
+    (typeof signal === 'object' && signal !== null && 'aborted' in signal && 'addEventListener' in signal);
   return isSignal && (ref === undefined || typeof ref === 'boolean');
 }
 

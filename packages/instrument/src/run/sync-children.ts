@@ -39,6 +39,8 @@ const PROBE: object = new Proxy(
     },
   },
 );
+/** What the platform says of the output of a child that it could not start. */
+const NO_OUTPUT = Number.parseInt(process.versions.node, 10) < 22 ? null : undefined;
 /** Behind the probe: even if nobody looked at that one, no process is started. */
 const NO_KIND = 'orangebox-probe';
 
@@ -89,7 +91,7 @@ export class SyncChildren {
       }) as SyncResult;
       left = result;
       const { pid, status, signal, error, stdout, stderr } = result as SpawnSyncReturns<Buffer | null>;
-      return { pid, status, signal, stdout, stderr, ...(error ? { error } : {}) };
+      return { pid, status, signal, stdout: stdout ?? null, stderr: stderr ?? null, ...(error ? { error } : {}) };
     });
     return decoded(left ?? onRecord(ran, stdio), encoding);
   }
@@ -133,18 +135,17 @@ function onRecord({ pid, status, signal, error, ...outputs }: SyncChildResult, s
     process[name].write(bytes);
     return null;
   };
-  const [stdout = null, stderr = null] = OUTPUTS.map(([fd, name]) => give(fd, name));
+  const output = [null, ...OUTPUTS.map(([fd, name]) => give(fd, name))];
+  // Of further pipes nothing is on record.
+  const all = error && pid === 0 ? null : [...output, ...stdio.slice(3).map(() => null)];
   return {
     ...(error ? { error } : {}),
     status,
     signal: signal as NodeJS.Signals | null,
-    // Of further pipes nothing is on record.
-    output: (error && pid === 0
-      ? null
-      : [null, stdout, stderr, ...stdio.slice(3).map(() => null)]) as SyncResult['output'],
+    output: all as SyncResult['output'],
     pid,
-    stdout,
-    stderr,
+    stdout: (all ? output[1] : NO_OUTPUT) as Buffer | null,
+    stderr: (all ? output[2] : NO_OUTPUT) as Buffer | null,
   };
 }
 
