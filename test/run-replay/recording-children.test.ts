@@ -169,6 +169,14 @@ describe('a recorded program', () => {
   });
 });
 
+it('a program with a warning of the platform, which has the number of the process in it, is as recorded', async () => {
+  const { stderr, directory } = await record(`process.emitWarning('careful'); console.log('done');`);
+  expect(stderr).toMatch(/^\(node:\d+\) Warning: careful$/m);
+  const again = await replay(directory);
+  expect(again.stderr).not.toContain('standard error:');
+  expect(/\(node:\d+\)/.exec(again.stderr)?.[0]).toBe(/\(node:\d+\)/.exec(stderr)?.[0]);
+});
+
 function files(directory: string): string[] {
   mkdirSync(directory, { recursive: true });
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true });

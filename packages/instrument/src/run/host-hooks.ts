@@ -6,10 +6,11 @@ import { type AnyFunction, replaceGetter, replaceMethod, undoAll } from './repla
 /** Puts the hooks in place. */
 export function hookHost(port: DrawPort, sites: CallSites): Undo {
   const os = process.getBuiltinModule('node:os');
+  // The platform writes the number of the process into its warnings.
   const number = (name: 'pid' | 'ppid'): Undo =>
     replaceGetter(process, name, (original) => {
       const get = (): unknown => {
-        const site = sites.of(get, 'program');
+        const site = sites.of(get, 'program_and_platform');
         return site ? port.draw(`process.${name}`, site.at, () => Number(original())) : original();
       };
       return get;
