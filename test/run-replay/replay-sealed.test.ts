@@ -7,6 +7,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { inRepository } from '../helpers/repository.ts';
 import { cleanUp, recordProgram } from './harness.ts';
 import { rewriteRecording } from './replay-rewrite.ts';
 
@@ -192,5 +193,39 @@ describe('ways out of a replayed program', () => {
     } finally {
       server.close();
     }
+  });
+
+  it('of a worker whose environment was cleared are closed too', async () => {
+    const run = await recordProgram({ file: 'replay-ways-out.mjs' });
+    let reached = 0;
+    const server = net.createServer(() => void reached++).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const { port } = server.address() as net.AddressInfo;
+      const again = await run.replay({ env: { CLEARED: String(port) } });
+      expect(again.stderr).toContain('nothing is on record of thread 1');
+      expect(again.code).toBe(4);
+      expect(reached).toBe(0);
+    } finally {
+      server.close();
+    }
+  });
+});
+
+describe('a replay beside a preload of the user', () => {
+  it('is there before it, and before an Orangebox that would record', async () => {
+    const run = await recordProgram({ file: 'replay-hostile.mjs' });
+    const preload = join(run.directory, 'first.cjs');
+    // What it takes hold of is closed already.
+    writeFileSync(
+      preload,
+      `const { connect } = require('node:net');
+       process.on('exit', () => connect(9, '127.0.0.1').on('error', () => undefined));`,
+    );
+    const register = inRepository('packages/orangebox/dist/register.cjs');
+    const NODE_OPTIONS = `--require ${register} --require ${preload}`;
+    const again = await run.replay({ env: { NODE_OPTIONS } });
+    expect(again.receipt).toMatchObject({ served: 2, liveConnections: 0, processes: { served: 2, started: 0 } });
+    expect(again.receipt?.refused).toContainEqual({ what: 'connection to 127.0.0.1:9', count: 1 });
   });
 });

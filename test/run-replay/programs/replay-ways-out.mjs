@@ -91,6 +91,13 @@ if (process.env.CLIENT) {
   await clients[name](url);
 }
 
+// A worker that finds nothing of the replay in its environment.
+if (process.env.CLEARED) {
+  const tcp = Number(process.env.CLEARED);
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  console.log(await byWorker({ tcp }).catch(({ code }) => code));
+}
+
 if (process.env.WAYS) {
   const target = JSON.parse(process.env.WAYS);
   const said = {};
