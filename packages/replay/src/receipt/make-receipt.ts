@@ -20,7 +20,7 @@ function warningsOf(facts: ReceiptFacts): string[] {
   const refused = facts.refused.reduce((sum, { count }) => sum + count, 0);
   return [
     ...facts.notReplayable.map(({ what, count }) => `not replayable: ${count} × ${what}`),
-    ...(refused > 0 ? [`${counted(refused, 'attempt')} to reach the network refused`] : []),
+    ...(refused > 0 ? [`${counted(refused, 'attempt')} to reach beyond the program refused`] : []),
     ...facts.rules.filter(({ uses }) => uses === 0).map(({ rule }) => `unused rule at ${rule.at}: ${rule.reason}`),
     ...facts.versions
       .filter(({ name, recorded, live }) => name !== 'node' && recorded !== live)

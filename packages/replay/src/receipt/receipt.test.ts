@@ -121,7 +121,7 @@ replayed: run run-1
   rule      body.at, 1 ×: a stamp
   refused   2 × connect db\\u001b[2J:5432
   warning   not replayable: 3 × connection to db:5432
-  warning   2 attempts to reach the network refused
+  warning   2 attempts to reach beyond the program refused
   warning   unused rule at header.x: old
   warning   openai was 6.49.0 on record and is 6.50.0
 `);

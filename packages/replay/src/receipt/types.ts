@@ -27,7 +27,7 @@ export interface ReceiptFacts {
   rules: readonly RuleUse[];
   extra: number;
   missing: number;
-  /** Attempts to reach the network that were refused, with where they went. */
+  /** Attempts to reach the network or other processes that were refused, with where they went. */
   refused: readonly { what: string; count: number }[];
   /** Connections that were really made; a replay in which there is one proves nothing. */
   liveConnections: number;
