@@ -141,6 +141,31 @@ describe('a recorded program', () => {
     expect(stderr).toContain('output of sh that did not come by the program');
   });
 
+  it('has what its children write go past what it puts in the place of its own output', async () => {
+    const source = `
+      import { spawn } from 'node:child_process';
+      const { write } = process.stdout;
+      process.stdout.write = (text, ...rest) => write.call(process.stdout, 'own: ' + text, ...rest);
+      console.log('here');
+      spawn('echo', ['there'], { stdio: 'inherit' }).on('close', () => console.log('end'));
+    `;
+    const { code, stdout } = await record(source);
+    expect({ code, stdout }).toEqual(alone(source));
+    expect(stdout).toBe('own: here\nthere\nown: end\n');
+  });
+
+  it('has what children of its workers write, at once, and is told that it is not on record', async () => {
+    const source = `
+      import { Worker } from 'node:worker_threads';
+      const run = "require('child_process').spawn('echo', ['from a worker'], { stdio: 'inherit' })";
+      new Worker(run + ".on('exit', () => process.exit())", { eval: true }).on('exit', () => console.log('end'));
+    `;
+    const { code, stdout, stderr } = await record(source);
+    expect({ code, stdout }).toEqual(alone(source));
+    expect(stdout).toBe('from a worker\nend\n');
+    expect(stderr).toContain('output of echo that did not come by the program');
+  });
+
   it('writes no secret in a command, a name or an error to the disk', async () => {
     const source = `
       import { execSync, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
