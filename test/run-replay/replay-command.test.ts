@@ -1,6 +1,7 @@
 /** A recorded command is run again only where this user recorded it, and after a yes. Evidence is a file that it would make. */
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -140,6 +141,16 @@ describe('a recorded command', () => {
       const { code, stderr } = await startCli(['replay', runId, '--yes'], { cwd: run.directory }).ended;
       expect(stderr).toContain('ran a file that is not in this directory');
       expect([code, existsSync(made)]).toEqual([6, false]);
+    }
+  });
+
+  it.runIf(process.getuid?.() === 0)("is not run by a key that is somebody else's", async () => {
+    const key = join(run.directory, '.orangebox', 'environment.key');
+    chownSync(key, 12_345, 12_345);
+    try {
+      await expectRefused('was not recorded in this directory by you');
+    } finally {
+      chownSync(key, 0, 0);
     }
   });
 

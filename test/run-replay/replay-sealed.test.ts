@@ -134,6 +134,7 @@ const WAYS: readonly (readonly [way: string, code: string, told: RegExp])[] = [
   ['binding pipe_wrap', 'EPERM', /^binding pipe_wrap$/],
   ['binding cares_wrap', 'EPERM', /^binding cares_wrap$/],
   ['linked binding', 'EPERM', /^binding tcp_wrap$/],
+  ['the class of a handle', 'EACCES', /^connection to 127\.0\.0\.1:PORT$/],
   ['inspector.open', 'EPERM', /^a debugger that listens$/],
   ...('execve' in process ? [['process.execve', 'EPERM', /^process .*\/script$/] as const] : []),
   ['worker with an environment', 'ECONNREFUSED', /^connection to 127\.0\.0\.1:PORT$/],
@@ -161,6 +162,11 @@ describe('ways out of a replayed program', () => {
       expect(again.stderr).toContain('refused');
       const said = JSON.parse(readFileSync(join(run.directory, 'said'), 'utf8')) as { [way: string]: string };
       expect(WAYS.map(([way]) => `${way}: ${said[way]}`)).toEqual(WAYS.map(([way, code]) => `${way}: ${code}`));
+      expect(JSON.parse(said['what nobody is asked for'] ?? '')).toEqual([
+        { address: '127.0.0.1', family: 4 },
+        [{ address: '127.0.0.1', family: 4 }],
+        '::1',
+      ]);
       expect(said['the same class']).toBe('true Worker true');
       const told = (again.receipt?.refused ?? []).map(({ what }) => what.replace(String(port), 'PORT'));
       for (const [, , what] of WAYS) expect(told).toContainEqual(expect.stringMatching(what));

@@ -8,6 +8,7 @@ import http2 from 'node:http2';
 import inspector from 'node:inspector';
 import net from 'node:net';
 import tls from 'node:tls';
+import util from 'node:util';
 import { SHARE_ENV, Worker } from 'node:worker_threads';
 
 console.log(execFileSync('echo', ['recorded'], { encoding: 'utf8' }));
@@ -69,6 +70,16 @@ const ways = (target) => ({
   'binding pipe_wrap': () => process.binding('pipe_wrap'),
   'binding cares_wrap': () => process.binding('cares_wrap'),
   'linked binding': () => process._linkedBinding('tcp_wrap'),
+  'the class of a handle': async () => {
+    const server = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const handle = new server._handle.constructor(0);
+    server.close();
+    const code = handle.connect({}, '127.0.0.1', target.tcp);
+    handle.close();
+    if (code < 0) throw { code: util.getSystemErrorName(code) };
+    return code;
+  },
   'inspector.open': () => inspector.open(0, '127.0.0.1'),
   ...(process.execve ? { 'process.execve': () => process.execve(target.script, [], {}) } : {}),
   'worker with an environment': () => byWorker(target, { env: {} }),
@@ -108,6 +119,11 @@ if (process.env.WAYS) {
       said[name] = error.code;
     }
   }
+  said['what nobody is asked for'] = JSON.stringify([
+    await util.promisify(dns.lookup)('127.0.0.1'),
+    await dns.promises.lookup('localhost', { all: true }),
+    await called((done) => dns.lookup('a.localhost', { family: 6 }, done)),
+  ]);
   said['the same class'] =
     `${Worker === WorkerByRequire} ${Worker.name} ${Object.create(Worker.prototype) instanceof Worker}`;
   writeFileSync('said', JSON.stringify(said));
