@@ -25,6 +25,8 @@ export interface RunProgram {
 export interface RecordedProgram {
   directory: string;
   runId: string;
+  /** The environment it was recorded in. */
+  env: { [name: string]: string };
   recorded: CliResult & { own: string };
   /** What the command said of the run. */
   said: string[];
@@ -84,6 +86,7 @@ export async function recordProgram(program: RunProgram): Promise<RecordedProgra
   return {
     directory,
     runId,
+    env,
     recorded: { ...recorded, own },
     said,
     requests: provider.requests.length,

@@ -121,6 +121,10 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
         .option('--via <client>', 'auto, sdk or fetch', 'auto')
         .option('--rules <file>', 'of a run: differences that say nothing, with reasons')
         .option('--receipt <file>', 'of a run: write the receipt there, as JSON')
+        .option(
+          '--unpinned',
+          'of a run: with another clock, other random values and ids; requests have to fit all the same',
+        )
         .option('-y, --yes', 'of a run: do not ask before the recorded command is run')
         .option('--json', 'as JSON')
         .action(async (ref: string, words: string[], options, command: Command) => {
@@ -232,7 +236,14 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     });
 
   reading(
-    add('doctor', 'check this machine; with --since spans against objects; with --canary the whole way')
+    add(
+      'doctor',
+      'check this machine; with --since spans against objects; with --canary the whole way; with --determinism a recorded run',
+    )
+      .argument(
+        '[command...]',
+        'with --determinism, behind --: the program of the run (default: the recorded one, after asking)',
+      )
       .option('--since <time>', 'compare the calls since then: what spans promise against what the store holds')
       .option('--until <time>', 'with --since: the calls before this time')
       .option('--grace <time>', 'with --since: what ended so recently may still come (default: 5m)')
@@ -244,10 +255,13 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
       .option('--canary', 'send a marked call through; fails if a trace backend shows it or the store lacks it')
       .option('--wait <time>', 'with --canary: how long it may take (default: 60s)')
       .option('--keep', 'with --canary: leave it in the store')
+      .option('--determinism <run>', 'replay the run with other values, and list the sources that reach its requests')
+      .option('--timeout <time>', 'with --determinism: end a replay that takes longer (default: 10m)')
+      .option('-y, --yes', 'with --determinism: do not ask before the recorded command is run')
       .option('--json', 'as JSON')
-      .action(async (options, command: Command) => {
+      .action(async (words: string[], options, command: Command) => {
         const { doctor } = await import('./commands/doctor.ts');
-        await start(command, (context) => doctor(context, options));
+        await start(command, (context) => doctor(context, options, words));
       }),
   );
 

@@ -1,6 +1,7 @@
 /** Gives the program the outside values on record, each source's in order. */
 import type { DrawnValue } from '@orangebox/schema';
 import type { Draw } from '../divergence/types.ts';
+import { placeKey, type UnpinnedDraws } from './unpinned-draws.ts';
 
 /** An outside value as the program sees it. */
 type Drawn = number | string | bigint | Uint8Array;
@@ -44,6 +45,7 @@ export class DrawReplay {
   readonly #drawn: Set<DrawnValue> = new Set();
   readonly #all: Queue = new Queue();
   readonly #learn: DrawLearner;
+  readonly #unpinned: UnpinnedDraws | undefined;
   /** What was drawn, as far as it is kept. */
   readonly live: Draw[] = [];
   /** Draws so far. */
@@ -51,19 +53,20 @@ export class DrawReplay {
   /** Draws for which nothing is on record. */
   extra = 0;
 
-  constructor(recorded: readonly DrawnValue[], learn: DrawLearner) {
+  constructor(recorded: readonly DrawnValue[], learn: DrawLearner, unpinned?: UnpinnedDraws) {
     this.#learn = learn;
+    this.#unpinned = unpinned;
     for (const draw of recorded) {
       this.#all.add(draw);
       queueOf(this.#bySource, draw.source).add(draw);
-      if (draw.at !== undefined) queueOf(this.#byPlace, `${draw.source} ${draw.at}`).add(draw);
+      if (draw.at !== undefined) queueOf(this.#byPlace, placeKey(draw.source, draw.at)).add(draw);
     }
   }
 
   /** The next value of a source; the platform's where none is on record. */
   draw<T extends Drawn>(source: string, at: string, real: () => T): T {
     this.count++;
-    const place = this.#byPlace.get(`${source} ${at}`);
+    const place = this.#byPlace.get(placeKey(source, at));
     const list = this.#bySource.get(source);
     // A place that is on record has its own values only.
     const recorded = (place ?? list)?.first(this.#drawn);
@@ -78,10 +81,15 @@ export class DrawReplay {
     }
     this.#drawn.add(recorded);
     const given = decode(recorded.value, value);
-    this.#note(recorded.seq, source, at, given ?? value);
-    if (given === undefined) return value;
-    this.#learn(given, given, { source, at });
-    return given;
+    if (given === undefined) {
+      this.#note(recorded.seq, source, at, value);
+      return value;
+    }
+    const unpinned = this.#unpinned?.has(source, at) === true ? this.#unpinned : undefined;
+    const live = unpinned ? unpinned.another(source, given, real) : given;
+    this.#note(recorded.seq, source, at, live);
+    if (unpinned?.isUnified !== false) this.#learn(given, live, { source, at });
+    return live;
   }
 
   /** Place of the earliest recorded value that was not drawn yet; undefined where all were. */

@@ -9,6 +9,7 @@ import { ProcessReplay } from './process-replay.ts';
 import { NO_REPORT, type ProcessReport } from './process-report.ts';
 import { readRun } from './recorded-run.ts';
 import { sealProcess } from './sealed/seal.ts';
+import { parseUnpinned, type UnpinnedPlan } from './unpinned-draws.ts';
 
 /** What the command hands to the process that it starts. */
 export interface ReplayPlan {
@@ -17,6 +18,8 @@ export interface ReplayPlan {
   threads: { threadId: number; files: string[] }[];
   /** Differences that the user declared to say nothing. */
   rules?: readonly MatchRule[];
+  /** Outside values that are not those on record. */
+  unpinned?: UnpinnedPlan;
   /** Where each thread appends its report, one JSON object a line. */
   report: string;
 }
@@ -31,7 +34,7 @@ export function parsePlan(text: string): ReplayPlan {
       plan.threads.every(
         ({ threadId, files }) => Number.isInteger(threadId) && files.every((f) => typeof f === 'string'),
       );
-    if (isWhole) return plan;
+    if (isWhole && (plan.unpinned === undefined || parseUnpinned(plan.unpinned))) return plan;
   } catch {
     // Said below.
   }
@@ -62,6 +65,7 @@ export function openProcessReplay(
       run: readRun(files),
       rules: parseMatchRules(plan.rules ?? []),
       live,
+      ...(plan.unpinned === undefined ? {} : { unpinned: plan.unpinned }),
       // What is said of a request goes to a file, and to the terminal.
       explain: (context) => explainDivergence(context, createRedactor({ secrets })),
       stop(report) {

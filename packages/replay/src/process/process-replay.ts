@@ -12,12 +12,15 @@ import { orderOf, type RunAct, type RunEvent, wordsOf } from './run-events.ts';
 import type { ProcessNumber } from './sealed/refused-signals.ts';
 import { sealProcess } from './sealed/seal.ts';
 import { ServedChildren } from './served-children.ts';
+import { UnpinnedDraws, type UnpinnedPlan } from './unpinned-draws.ts';
 import { type VerdictOptions, Verdicts } from './verdicts.ts';
 import { VirtualTimers } from './virtual-timers.ts';
 
 /** What a replay is told. */
 export interface ProcessReplayOptions extends VerdictOptions {
   rules: readonly MatchRule[];
+  /** Outside values that are not to be those on record; without it all are. */
+  unpinned?: UnpinnedPlan;
 }
 
 /** The replay of a thread: what stands behind the taps and hooks. */
@@ -45,7 +48,11 @@ export class ProcessReplay implements QueueHost {
     this.#connections = new PlayedConnections(this.#requests, course);
     this.#answers = new GivenAnswers(this.#requests);
     const { matcher } = this.#requests;
-    this.draws = new DrawReplay(run.draws, (recorded, live, from) => matcher.learn(recorded, live, from));
+    this.draws = new DrawReplay(
+      run.draws,
+      (recorded, live, from) => matcher.learn(recorded, live, from),
+      options.unpinned && new UnpinnedDraws(options.unpinned),
+    );
     this.children = new ServedChildren(run.children, {
       served: (record) => {
         const what = `child process ${[record.file, ...record.argv].join(' ')}`;
@@ -167,7 +174,9 @@ export class ProcessReplay implements QueueHost {
     const timer = this.timers.waiting(event.timer);
     if (!timer) return;
     const { kind, delayMs, timerId } = event.timer;
-    if (timer.kind === kind && timer.delayMs === delayMs) {
+    // A delay may be drawn, too.
+    const isDelayFree = this.#options.unpinned?.isUnified === true;
+    if (timer.kind === kind && (timer.delayMs === delayMs || isDelayFree)) {
       timer.fire();
       return;
     }

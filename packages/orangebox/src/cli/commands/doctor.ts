@@ -24,24 +24,40 @@ export interface DoctorOptions {
   canary?: boolean;
   wait?: string;
   keep?: boolean;
+  determinism?: string;
+  timeout?: string;
+  yes?: boolean;
 }
 
-/** Options that mean something with `--since` only, and with `--canary` only. */
-const WITH_SINCE = ['until', 'grace', 'tailSampled', 'quick'] as const;
-const WITH_CANARY = ['wait', 'keep'] as const;
+/** Options that mean something with one of the checks only. */
+const ONLY_WITH = {
+  since: ['until', 'grace', 'tailSampled', 'quick'],
+  canary: ['wait', 'keep'],
+  determinism: ['timeout', 'yes'],
+} as const;
+const CHECKS = Object.keys(ONLY_WITH) as (keyof typeof ONLY_WITH)[];
 
-/** Checks this machine; with `--since` spans against objects, with `--canary` the way there. */
-export async function doctor(context: CommandContext, options: DoctorOptions): Promise<number> {
-  const { since } = options;
-  if (since !== undefined && options.canary === true)
-    throw usage('--since and --canary are two checks', 'run them one after the other');
-  const misplaced = [
-    ...(since === undefined ? WITH_SINCE.map((name) => [name, '--since'] as const) : []),
-    ...(options.canary === true ? [] : WITH_CANARY.map((name) => [name, '--canary'] as const)),
-  ].find(([name]) => options[name] !== undefined);
+/** Checks this machine; with `--since` spans against objects, with `--canary` the way there, with `--determinism` a run. */
+export async function doctor(
+  context: CommandContext,
+  options: DoctorOptions,
+  words: readonly string[] = [],
+): Promise<number> {
+  const { since, determinism: run } = options;
+  const [chosen, another] = CHECKS.filter((name) => options[name] !== undefined);
+  if (another !== undefined) throw usage(`--${chosen} and --${another} are two checks`, 'run them one after the other');
+  const misplaced = CHECKS.filter((name) => name !== chosen).flatMap((name) =>
+    ONLY_WITH[name].filter((option) => options[option] !== undefined).map((option) => [option, name] as const),
+  )[0];
   if (misplaced) {
     const flag = misplaced[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw usage(`--${flag} goes with ${misplaced[1]}`, 'orangebox doctor --help shows what it takes');
+    throw usage(`--${flag} goes with --${misplaced[1]}`, 'orangebox doctor --help shows what it takes');
+  }
+  if (words.length > 0 && run === undefined)
+    throw usage('a command goes with --determinism', 'see orangebox doctor --help');
+  if (run !== undefined) {
+    const { determinism } = await import('./determinism.ts');
+    return determinism(context, run, words, options);
   }
   if (since !== undefined) {
     const { compare } = await import('../doctor/compare.ts');

@@ -2,15 +2,14 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Receipt, receiptJson, receiptText } from '@orangebox/replay';
-import { type FoundRun, findRun } from '@orangebox/replay/process';
-import { confirm } from '../ask.ts';
+import { findRun } from '@orangebox/replay/process';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { locate } from '../locate.ts';
-import { recordedCommand } from '../replay-run/recorded-command.ts';
+import { agreedCommand } from '../replay-run/agreed-command.ts';
 import { CannotStart, replayFound } from '../replay-run/replay-found.ts';
 import { readRules } from '../replay-run/rules-file.ts';
-import { escapeLine, safeJson } from '../text/escape.ts';
+import { safeJson } from '../text/escape.ts';
 import { cannotRun } from './run.ts';
 
 /** Options of a run's replay. */
@@ -18,6 +17,7 @@ export interface ReplayRunOptions {
   rules?: string;
   receipt?: string;
   yes?: boolean;
+  unpinned?: boolean;
   json?: boolean;
 }
 
@@ -30,13 +30,23 @@ export async function replayRun(
 ): Promise<number> {
   const { dir: directory } = locate(context);
   const found = findRun(directory, reference);
-  const command = words.length > 0 ? words : await agreedCommand(context, found, directory, options);
+  const command =
+    words.length > 0
+      ? words
+      : await agreedCommand(context, { found, directory, name: `replay ${found.runId}`, yes: options.yes });
   // Nothing was replayed: that is no success.
   if (command === undefined) return EXIT.refused;
   const rules = readRules(context, options.rules);
   let receipt: Receipt;
   try {
-    receipt = await replayFound(context, { found, directory, command, rules, stdio: 'inherit' });
+    receipt = await replayFound(context, {
+      found,
+      directory,
+      command,
+      rules,
+      stdio: 'inherit',
+      ...(options.unpinned === true ? { unpinned: { isUnified: true } } : {}),
+    });
   } catch (error) {
     if (!(error instanceof CannotStart)) throw error;
     return cannotRun(context, command[0] ?? '', error.cause, `orangebox replay ${found.runId} -- node app.js`);
@@ -49,17 +59,4 @@ export async function replayRun(
     options.json === true ? safeJson(JSON.parse(receiptJson(receipt))) : receiptText(receipt).trimEnd(),
   );
   return receipt.exitCode;
-}
-
-/** The recorded command, shown and agreed to. */
-async function agreedCommand(
-  context: CommandContext,
-  found: FoundRun,
-  directory: string,
-  { yes }: ReplayRunOptions,
-): Promise<string[] | undefined> {
-  const command = recordedCommand(found, directory, context.cwd, `replay ${found.runId}`);
-  if (yes === true) return command;
-  const agreed = await confirm(context, `run ${command.map(escapeLine).join(' ')}?`, 'running a recorded command');
-  return agreed ? command : undefined;
 }

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeReceipt, type MatchRule, type Receipt } from '@orangebox/replay';
-import { type FoundRun, parseReports, readRun, runDigest } from '@orangebox/replay/process';
+import { type FoundRun, parseReports, readRun, runDigest, type UnpinnedPlan } from '@orangebox/replay/process';
 import { OrangeboxError } from '@orangebox/schema';
 import { passSignals } from '../commands/run.ts';
 import type { CommandContext } from '../context.ts';
@@ -19,6 +19,10 @@ export interface ReplayRequest {
   directory: string;
   command: readonly string[];
   rules: readonly MatchRule[];
+  /** Outside values that are not those on record; without it all are as they were. */
+  unpinned?: UnpinnedPlan;
+  /** The environment's variables in the opposite order; without it as they are. */
+  environmentOrder?: 'reversed';
   stdio: StdioOptions;
   /** Ends a program that takes longer, in milliseconds; without it nothing does. */
   timeoutMs?: number;
@@ -33,18 +37,23 @@ export class CannotStart extends Error {}
  * @throws CannotStart; OrangeboxError `OBX_REPLAY_TIMEOUT`, `OBX_RUN_*` and those of segments
  */
 export async function replayFound(context: CommandContext, request: ReplayRequest): Promise<Receipt> {
-  const { found, directory, command, rules } = request;
+  const { found, directory, command, rules, unpinned } = request;
   const scratch = mkdtempSync(join(tmpdir(), 'orangebox-replay-'));
   try {
     const plan = join(scratch, 'plan.json');
     const report = join(scratch, 'report');
-    writeFileSync(plan, JSON.stringify({ runId: found.runId, threads: found.threads, report, rules }), { mode: 0o600 });
-    await ended(command, request, replayEnvironment(context.env, { found, plan, directory, preload: preloadPath() }));
+    writeFileSync(plan, JSON.stringify({ runId: found.runId, threads: found.threads, report, rules, unpinned }), {
+      mode: 0o600,
+    });
+    const env = replayEnvironment(context.env, { found, plan, directory, preload: preloadPath() });
+    await ended(command, request, request.environmentOrder === 'reversed' ? reversed(env) : env);
     const reports = parseReports(readReport(report));
     const failure = reports.find((one) => one.failure)?.failure;
     if (failure) throw new OrangeboxError(isCoded(failure.code) ? failure.code : 'OBX_RUN_UNREADABLE', failure.message);
     const recorded = found.threads.map(({ files }) => readRun(files));
-    return makeReceipt(receiptFacts({ found, command, reports, recorded, digest: runDigest(found) }));
+    return makeReceipt(
+      receiptFacts({ found, command, reports, recorded, digest: runDigest(found), isUnpinned: unpinned !== undefined }),
+    );
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -79,6 +88,10 @@ async function ended(
       hint: 'give it longer with --timeout',
     });
   }
+}
+
+function reversed(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).reverse());
 }
 
 function isCoded(code: string): code is `OBX_${string}` {
