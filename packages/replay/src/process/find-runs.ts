@@ -1,6 +1,6 @@
 /** Which replayable runs a directory of recordings holds. */
 import { createHash } from 'node:crypto';
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeSegment } from '@orangebox/codec';
 import {
@@ -23,6 +23,8 @@ export interface FoundRun {
 
 const START_ONLY = new Set(['runStart'] as const);
 const NOTHING: readonly string[] = [];
+/** Of a file, at a time. The start of a run, which stands at the beginning of its first file, lies within the first piece. */
+const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** The runs of a directory, oldest first. Files that cannot be read are passed over. */
 export function findRuns(directory: string): FoundRun[] {
@@ -63,8 +65,23 @@ export function findRun(directory: string, reference: string): FoundRun {
 /** SHA-256 over all files of a run. */
 export function runDigest({ threads }: FoundRun): string {
   const hash = createHash('sha256');
-  for (const { files } of threads) for (const file of files) hash.update(readFileSync(file));
+  for (const { files } of threads) for (const file of files) for (const piece of piecesOf(file)) hash.update(piece);
   return hash.digest('hex');
+}
+
+/** A file, read piece by piece: how large it is is the recording's matter. Each piece is good until the next. */
+function* piecesOf(file: string): Generator<Uint8Array, void, undefined> {
+  const descriptor = openSync(file, 'r');
+  try {
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    for (;;) {
+      const sizeBytes = readSync(descriptor, piece, 0, PIECE_BYTES, null);
+      if (sizeBytes === 0) return;
+      yield piece.subarray(0, sizeBytes);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** The files of each series, in order; a recording's own links lead nowhere. */
@@ -90,11 +107,12 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** A run begins within the first records of its first file. */
+/** A run begins within the first records of its first file: of what is none, no more is read. */
 function startOf(file: string | undefined): RunStartRecord | undefined {
   if (file === undefined) return undefined;
   try {
-    for (const { record } of decodeSegment(readFileSync(file), { types: START_ONLY })) {
+    const [beginning = new Uint8Array()] = piecesOf(file);
+    for (const { record } of decodeSegment(beginning, { types: START_ONLY })) {
       if (record.type === 'runStart') return isSoundStart(record) ? record : undefined;
     }
   } catch {

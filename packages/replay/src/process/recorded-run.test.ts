@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { encodeRecord, encodeSegmentHeader } from '@orangebox/codec';
 import type { SegmentRecord } from '@orangebox/schema';
 import { afterEach, describe, expect, it } from 'vitest';
-import { findRuns } from './find-runs.ts';
+import { findRuns, runDigest } from './find-runs.ts';
 import { type RecordedRun, readRun } from './recorded-run.ts';
 
 const directories: string[] = [];
@@ -103,5 +104,34 @@ describe('a recorded run', () => {
       expect(() => readRun([file])).toThrow('no replayable run');
       expect(findRuns(directory)).toEqual([]);
     }
+  });
+});
+
+describe('the runs of a directory', () => {
+  /** A directory of recordings with one segment. */
+  const place = (records: object[]): { directory: string; file: string } => {
+    const { directory, file: made } = recording(records);
+    const day = join(directory, 'segments', '20250101');
+    mkdirSync(day, { recursive: true });
+    const file = join(day, 'host-1-0-1735689600000-0.obxs');
+    renameSync(made, file);
+    return { directory, file };
+  };
+
+  it('are found by the beginning of their files, however large those are', () => {
+    const start = place([START, END]);
+    const none = place([END]);
+    // Holes take no place on the disk, and memory when they are read.
+    for (const { file } of [start, none]) truncateSync(file, 1024 ** 3);
+    const before = process.resourceUsage().maxRSS;
+    expect(findRuns(start.directory).map(({ runId }) => runId)).toEqual([START.runId]);
+    expect(findRuns(none.directory)).toEqual([]);
+    expect((process.resourceUsage().maxRSS - before) / 1024).toBeLessThan(200);
+  });
+
+  it('have the digest of all their bytes', () => {
+    const { directory, file } = place([START, { type: 'draws', draws: [], filler: 'x'.repeat(9_000_000) }, END]);
+    const [found] = findRuns(directory);
+    expect(found && runDigest(found)).toBe(createHash('sha256').update(readFileSync(file)).digest('hex'));
   });
 });
