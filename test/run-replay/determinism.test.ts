@@ -1,5 +1,7 @@
-/** Which outside values reach the requests of a recorded program, and a replay with other values. */
+/** Which outside values reach the requests of a recorded program, a replay with other values, and one in time. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findRun, readRun } from '@orangebox/replay/process';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startCli } from '../cli/spawn.ts';
 import { inRepository } from '../helpers/repository.ts';
@@ -76,5 +78,29 @@ describe('a replay with another clock, other random values and ids', () => {
     // It printed its own session and times, not the recorded ones.
     expect(again.stdout).not.toBe(run.recorded.stdout);
     expect(again.code).toBe(0);
+  });
+});
+
+describe('a replay in time', () => {
+  it('gives each answer after as much time as when it was recorded, or a part of it, and all is as before', async () => {
+    const run = await recordProgram({ file: 'chat.mjs', script: 'slow=1' });
+    const { start, exchanges } = readRun(findRun(join(run.directory, '.orangebox'), run.runId).threads[0]?.files ?? []);
+    const lastMs = Math.max(
+      ...exchanges.map((one) => (Number(one.start.startUnixNano) + Number(one.end?.offsetNano ?? 0)) / 1e6),
+    );
+    const tookMs = lastMs - Number(start.startUnixNano) / 1e6;
+    for (const [timing, speed] of [
+      ['recorded', 1],
+      ['x4', 4],
+    ] as const) {
+      const beganMs = performance.now();
+      const again = await run.replay({ options: ['--timing', timing] });
+      expect(performance.now() - beganMs).toBeGreaterThan(tookMs / speed);
+      expect(again.receipt?.verdict, again.stderr).toBe('replayed');
+      expect(again.stdout).toBe(run.recorded.stdout);
+    }
+    const refused = await run.replay({ options: ['--timing', 'soon'] });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('--timing takes virtual, recorded or a speed, not "soon"');
   });
 });

@@ -121,6 +121,7 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
         .option('--via <client>', 'auto, sdk or fetch', 'auto')
         .option('--rules <file>', 'of a run: differences that say nothing, with reasons')
         .option('--receipt <file>', 'of a run: write the receipt there, as JSON')
+        .option('--timing <speed>', 'of a run: virtual, recorded, or so many times faster: x10', 'virtual')
         .option(
           '--unpinned',
           'of a run: with another clock, other random values and ids; requests have to fit all the same',

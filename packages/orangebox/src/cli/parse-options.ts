@@ -42,6 +42,15 @@ export function parseCount(text: string, what: string, min: number, max: number 
   return n;
 }
 
+/** `virtual` (no time passes: undefined), `recorded` (1), or so many times faster than that: `x10`. */
+export function parseSpeed(text: string | undefined, option: string): number | undefined {
+  if (text === undefined || text === 'virtual') return undefined;
+  if (text === 'recorded') return 1;
+  const speed = Number(/^x(\d{1,6}(?:\.\d{1,6})?)$/.exec(text)?.[1] ?? 0);
+  if (speed > 0) return speed;
+  throw usage(`${option} takes virtual, recorded or a speed, not "${escapeLine(text)}"`, `for example ${option} x10`);
+}
+
 /** An error of the command line itself. */
 export function usage(message: string, hint: string): OrangeboxError {
   return new OrangeboxError('OBX_CLI_USAGE', message, { hint });

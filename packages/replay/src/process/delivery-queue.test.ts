@@ -28,6 +28,7 @@ function queueOf(events: RunEvent[], acts: RunAct[], change: Partial<QueueHost> 
       },
       nextDraw: () => undefined,
       activity: () => count,
+      waitMs: () => 0,
       missing: (act) => settle(act),
       fewerDraws: () => undefined,
       ...change,
@@ -92,4 +93,19 @@ describe('the queue of what comes to a program', () => {
     expect(fewer).toEqual([3]);
     expect(released).toEqual([[3], [6]]);
   });
+});
+
+it('holds an event for as long as its time has not come, and takes that for no silence of the program', async () => {
+  const waits = [30, 10, 0, 0];
+  const asked: number[] = [];
+  const { queue, released, done } = queueOf([chunk(1, a), chunk(2, a)], [], {
+    waitMs: ({ seq }) => {
+      asked.push(seq);
+      return seq === 1 ? (waits.shift() ?? 0) : 0;
+    },
+  });
+  queue.start();
+  expect(await done).toBeUndefined();
+  expect(released).toEqual([[1], [2]]);
+  expect(asked).toEqual([1, 1, 1, 2]);
 });

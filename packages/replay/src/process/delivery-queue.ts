@@ -18,6 +18,8 @@ export interface QueueHost {
   activity(): number;
   /** The program is quiescent and did not do what the recorded one had done before this event. */
   missing(act: RunAct | undefined, event: RunEvent): void;
+  /** How long an event that could be given is to wait still, in milliseconds. */
+  waitMs(event: RunEvent): number;
   /** Fewer outside values were drawn before this event than on record. */
   fewerDraws(event: RunEvent): void;
 }
@@ -32,6 +34,8 @@ const BUSY_QUIET_MS = 30_000;
 const EAGER_LOOKS = 64;
 /** A process that takes more of a processor than this computes. */
 const BUSY_SHARE = 0.2;
+/** The platform's timers take no longer ones than some days, and a recording may say anything. */
+const LONGEST_WAIT_MS = 60_000;
 const THREAD_WORK: ReadonlySet<string> = new Set(['FSReqCallback', 'FSReqPromise', 'CloseReq', 'FileHandleCloseReq']);
 
 /** Releases the events of a thread. */
@@ -114,6 +118,13 @@ export class DeliveryQueue {
     const isReady = missing === undefined && this.#host.isReady(event);
     const nextDraw = this.#waitsForDraws ? this.#host.nextDraw() : undefined;
     const drawsAreDone = nextDraw === undefined || nextDraw > event.seq;
+    const waitMs = isReady ? this.#host.waitMs(event) : 0;
+    if (waitMs > 0) {
+      // Nobody waits for the program meanwhile.
+      this.#activity = -1;
+      platform.setTimeout(() => this.#look(), Math.min(waitMs, LONGEST_WAIT_MS));
+      return;
+    }
     if (isReady && drawsAreDone) {
       this.#release();
       return;

@@ -18,6 +18,8 @@ export interface ReplayPlan {
   threads: { threadId: number; files: string[] }[];
   /** Differences that the user declared to say nothing. */
   rules?: readonly MatchRule[];
+  /** How many times faster than recorded answers come; without it at once. */
+  speed?: number;
   /** Outside values that are not those on record. */
   unpinned?: UnpinnedPlan;
   /** Where each thread appends its report, one JSON object a line. */
@@ -34,7 +36,8 @@ export function parsePlan(text: string): ReplayPlan {
       plan.threads.every(
         ({ threadId, files }) => Number.isInteger(threadId) && files.every((f) => typeof f === 'string'),
       );
-    if (isWhole && (plan.unpinned === undefined || parseUnpinned(plan.unpinned))) return plan;
+    const isPaced = plan.speed === undefined || (Number.isFinite(plan.speed) && plan.speed > 0);
+    if (isWhole && isPaced && (plan.unpinned === undefined || parseUnpinned(plan.unpinned))) return plan;
   } catch {
     // Said below.
   }
@@ -65,6 +68,7 @@ export function openProcessReplay(
       run: readRun(files),
       rules: parseMatchRules(plan.rules ?? []),
       live,
+      ...(plan.speed === undefined ? {} : { speed: plan.speed }),
       ...(plan.unpinned === undefined ? {} : { unpinned: plan.unpinned }),
       // What is said of a request goes to a file, and to the terminal.
       explain: (context) => explainDivergence(context, createRedactor({ secrets })),

@@ -8,6 +8,7 @@ import { DrawReplay } from './draw-replay.ts';
 import { GivenAnswers } from './given-answers.ts';
 import { PlayedConnections } from './played-connections.ts';
 import type { ProcessReport } from './process-report.ts';
+import { RecordedPace } from './pace.ts';
 import { orderOf, type RunAct, type RunEvent, wordsOf } from './run-events.ts';
 import type { ProcessNumber } from './sealed/refused-signals.ts';
 import { sealProcess } from './sealed/seal.ts';
@@ -19,6 +20,8 @@ import { VirtualTimers } from './virtual-timers.ts';
 /** What a replay is told. */
 export interface ProcessReplayOptions extends VerdictOptions {
   rules: readonly MatchRule[];
+  /** How many times faster than recorded answers come; without it they come at once. */
+  speed?: number;
   /** Outside values that are not to be those on record; without it all are. */
   unpinned?: UnpinnedPlan;
 }
@@ -34,11 +37,13 @@ export class ProcessReplay implements QueueHost {
   readonly #requests: AskedRequests;
   readonly #connections: PlayedConnections;
   readonly #answers: GivenAnswers;
+  readonly #pace: RecordedPace | undefined;
   #fewerDrawsBefore: number | undefined;
 
   constructor(options: ProcessReplayOptions) {
-    const { run, rules } = options;
+    const { run, rules, speed } = options;
     this.#options = options;
+    this.#pace = speed === undefined ? undefined : new RecordedPace(run.start.startUnixNano, speed);
     const order = orderOf(run);
     const course = new Course(new DeliveryQueue(order, this));
     const verdicts = new Verdicts(options, course);
@@ -127,6 +132,10 @@ export class ProcessReplay implements QueueHost {
     if (first.kind === 'timer') this.#fire(first);
     else if (first.kind === 'child') this.children.give(first.child, first.event);
     else this.#answers.give(first.exchange, events);
+  }
+
+  waitMs(event: RunEvent): number {
+    return this.#pace?.waitMs(event) ?? 0;
   }
 
   nextDraw(): number | undefined {

@@ -6,6 +6,7 @@ import { findRun } from '@orangebox/replay/process';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { locate } from '../locate.ts';
+import { parseSpeed } from '../parse-options.ts';
 import { agreedCommand } from '../replay-run/agreed-command.ts';
 import { CannotStart, replayFound } from '../replay-run/replay-found.ts';
 import { readRules } from '../replay-run/rules-file.ts';
@@ -18,6 +19,7 @@ export interface ReplayRunOptions {
   receipt?: string;
   yes?: boolean;
   unpinned?: boolean;
+  timing?: string;
   json?: boolean;
 }
 
@@ -37,6 +39,7 @@ export async function replayRun(
   // Nothing was replayed: that is no success.
   if (command === undefined) return EXIT.refused;
   const rules = readRules(context, options.rules);
+  const speed = parseSpeed(options.timing, '--timing');
   let receipt: Receipt;
   try {
     receipt = await replayFound(context, {
@@ -45,6 +48,7 @@ export async function replayRun(
       command,
       rules,
       stdio: 'inherit',
+      ...(speed === undefined ? {} : { speed }),
       ...(options.unpinned === true ? { unpinned: { isUnified: true } } : {}),
     });
   } catch (error) {

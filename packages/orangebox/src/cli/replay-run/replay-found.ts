@@ -21,6 +21,8 @@ export interface ReplayRequest {
   rules: readonly MatchRule[];
   /** Outside values that are not those on record; without it all are as they were. */
   unpinned?: UnpinnedPlan;
+  /** How many times faster than recorded answers come; without it at once. */
+  speed?: number;
   /** The environment's variables in the opposite order; without it as they are. */
   environmentOrder?: 'reversed';
   stdio: StdioOptions;
@@ -37,14 +39,18 @@ export class CannotStart extends Error {}
  * @throws CannotStart; OrangeboxError `OBX_REPLAY_TIMEOUT`, `OBX_RUN_*` and those of segments
  */
 export async function replayFound(context: CommandContext, request: ReplayRequest): Promise<Receipt> {
-  const { found, directory, command, rules, unpinned } = request;
+  const { found, directory, command, rules, unpinned, speed } = request;
   const scratch = mkdtempSync(join(tmpdir(), 'orangebox-replay-'));
   try {
     const plan = join(scratch, 'plan.json');
     const report = join(scratch, 'report');
-    writeFileSync(plan, JSON.stringify({ runId: found.runId, threads: found.threads, report, rules, unpinned }), {
-      mode: 0o600,
-    });
+    writeFileSync(
+      plan,
+      JSON.stringify({ runId: found.runId, threads: found.threads, report, rules, unpinned, speed }),
+      {
+        mode: 0o600,
+      },
+    );
     const env = replayEnvironment(context.env, { found, plan, directory, preload: preloadPath() });
     await ended(command, request, request.environmentOrder === 'reversed' ? reversed(env) : env);
     const reports = parseReports(readReport(report));
