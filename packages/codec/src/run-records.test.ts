@@ -36,6 +36,19 @@ const records: RunRecord[] = [
     stdin: '',
     events: [{ seq: 5, kind: 'exit', code: null, signal: 'SIGKILL' }],
   },
+  {
+    type: 'runFiles',
+    files: [
+      { path: 'a.txt', type: 'file', mode: 0o644, sizeBytes: 1, sha256: 'ab' },
+      { path: '.env', type: 'file', mode: 0o600, sizeBytes: 9, keyedHash: 'cd' },
+      { path: 'b', type: 'link', mode: 0o777, target: 'a.txt' },
+    ],
+  },
+  {
+    type: 'filesChanged',
+    child: 4,
+    changes: [{ kind: 'deleted', file: { path: 'a.txt', type: 'file', mode: 0o644 } }],
+  },
   { type: 'runEnd', seq: 6, exitCode: 0, stdout: output, stderr: output },
 ];
 const segment = (...parts: Uint8Array[]): Uint8Array =>
@@ -56,6 +69,8 @@ describe('records of a replayable run', () => {
     ['a draw without a place', { type: 'draws', draws: [{ source: 'Date.now', value: 1 }] }],
     ['a timer of no kind', { type: 'timerFired', seq: 1, timerId: 0, kind: 'cuckoo', delayMs: 5 }],
     ['a child whose events are no list', { ...records[4], events: 'none' }],
+    ['a file of no type', { type: 'runFiles', files: [{ path: 'a', type: 'pipe', mode: 0 }] }],
+    ['a change that is none', { type: 'filesChanged', changes: [{ kind: 'created' }] }],
     ['an end without a code', { type: 'runEnd', seq: 6, exitCode: 'nought', stdout: output, stderr: output }],
   ])('of another shape are damage: %s', (_what, record) => {
     const decoder = decodeSegment(segment(encodeRecord(record as RunRecord), encodeRecord(records[3]!)));

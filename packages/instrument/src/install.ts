@@ -56,6 +56,7 @@ function beginRun(host: RuntimeHost, config: InstrumentConfig, start: StartRun):
     nextDelivery,
     nextSeq,
     record: (record) => host.record(record),
+    holdsSecret: (bytes) => host.holdsSecret(bytes),
     flush: () => host.flushSinkSync(0),
     fault: (place, error) => host.fault(place, error),
     warn: (message) => host.warn(message),

@@ -9,6 +9,8 @@ export interface RunKit {
   /** The next place for something that the program does. */
   nextSeq(): number;
   record(record: RunRecord): void;
+  /** Whether a content has a secret in it that the recorder knows. */
+  holdsSecret(bytes: Uint8Array): boolean;
   /** Writes everything down. */
   flush(): void;
   fault(place: string, error: unknown): void;

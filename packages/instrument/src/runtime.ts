@@ -99,6 +99,16 @@ export class RuntimeHost implements TapHost, Runtime {
     }
   }
 
+  /** Whether a content has a secret in it that the recorder knows; without one to ask, any may have. */
+  holdsSecret(bytes: Uint8Array): boolean {
+    try {
+      return this.#useSink()?.holdsSecret?.(bytes) ?? true;
+    } catch (error) {
+      this.fault('searching a file', error);
+      return true;
+    }
+  }
+
   get faults(): FaultCounts {
     return this.#faults.counts;
   }

@@ -1,4 +1,5 @@
 /** Puts the recorder together: what the wire taps and the public API write to. */
+import { isUtf8 } from 'node:buffer';
 import type { Level, RunRecord, TraceRef } from '@orangebox/schema';
 import { CallTracker, type OpenCall } from './call-tracker.ts';
 import { type RecorderConfig, readConfig } from './config.ts';
@@ -214,6 +215,13 @@ class SegmentRecorder implements Recorder {
     } catch (error) {
       this.#reporter.fault('run', error);
     }
+  }
+
+  holdsSecret(bytes: Uint8Array): boolean {
+    // Of bytes that are no text, each is a character: a secret in them is found as it is.
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const { redactions } = this.#secrets.redactor().text(text.toString(isUtf8(text) ? 'utf8' : 'latin1'), 'run');
+    return redactions.length > 0;
   }
 
   setLevel(level: Level): void {

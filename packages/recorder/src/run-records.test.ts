@@ -1,5 +1,5 @@
 import { createRedactor } from '@orangebox/codec';
-import type { ChildRecord, RunRecord, RunStartRecord } from '@orangebox/schema';
+import type { ChildRecord, FileState, RunRecord, RunStartRecord } from '@orangebox/schema';
 import { describe, expect, it } from 'vitest';
 import { redactRunRecord } from './run-records.ts';
 
@@ -38,6 +38,7 @@ describe('records of a run hold no secret', () => {
   const error = { code: 'ENOENT', message: 'spawn sh', syscall: 'spawn sh' };
   const output = { sha256: '', sizeBytes: 0 };
   const said = `said ${SECRET} here`;
+  const file: FileState = { path: 'a.txt', type: 'file', mode: 0o644 };
   const planted: { [type in RunRecord['type']]: { [field: string]: RunRecord & { type: type } } } = {
     runStart: {
       runId: { ...start, runId: said },
@@ -46,6 +47,7 @@ describe('records of a run hold no secret', () => {
       execArgv: { ...start, execArgv: [said] },
       execPath: { ...start, execPath: said },
       hostname: { ...start, hostname: said },
+      cwd: { ...start, cwd: said },
       'environment.values': { ...start, environment: { values: { LANG: said }, hashes: {} } },
     },
     draws: {
@@ -66,6 +68,11 @@ describe('records of a run hold no secret', () => {
       'error.syscall': { ...child, events: [{ seq: 1, kind: 'error', error: { ...error, syscall: said } }] },
       signal: { ...child, events: [{ seq: 1, kind: 'exit', code: null, signal: said }] },
     },
+    runFiles: {
+      path: { type: 'runFiles', files: [{ ...file, path: said }] },
+      target: { type: 'runFiles', files: [{ ...file, type: 'link', target: said }] },
+    },
+    filesChanged: { path: { type: 'filesChanged', changes: [{ kind: 'created', file: { ...file, path: said } }] } },
     // Digests and numbers.
     runEnd: { none: { type: 'runEnd', seq: 1, exitCode: 0, stdout: output, stderr: output } },
   };

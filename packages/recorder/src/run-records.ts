@@ -1,6 +1,6 @@
 /** Records of a replayable run as they may be written: credentials replaced, as everywhere else. */
 import type { Redactor } from '@orangebox/codec';
-import type { ChildEvent, DrawnValue, RunRecord } from '@orangebox/schema';
+import type { ChildEvent, DrawnValue, FileState, RunRecord } from '@orangebox/schema';
 
 /** The record with known secrets replaced by tokens; the same object where nothing can hold one. */
 export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecord {
@@ -17,6 +17,7 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
         execArgv: record.execArgv.map(text),
         execPath: text(record.execPath),
         hostname: text(record.hostname),
+        ...(record.cwd === undefined ? {} : { cwd: text(record.cwd) }),
         environment: { ...environment, values },
       };
     }
@@ -38,7 +39,18 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
       return record.at === undefined ? record : { ...record, at: text(record.at) };
     case 'runEnd':
       return record;
+    case 'runFiles':
+      return { ...record, files: record.files.map((file) => redactFile(file, text)) };
+    case 'filesChanged': {
+      const changes = record.changes.map((change) => ({ ...change, file: redactFile(change.file, text) }));
+      return { ...record, changes };
+    }
   }
+}
+
+function redactFile(file: FileState, text: (value: string) => string): FileState {
+  const { path, target } = file;
+  return { ...file, path: text(path), ...(target === undefined ? {} : { target: text(target) }) };
 }
 
 function redactError(event: ChildEvent, text: (value: string) => string): ChildEvent {

@@ -111,6 +111,8 @@ export interface WireSink {
   tool(run: WrappedToolRun): void;
   /** A record of a replayable run; secrets in it are replaced before it is written. */
   run?(record: RunRecord): void;
+  /** Whether a content has a known secret in it. */
+  holdsSecret?(bytes: Uint8Array): boolean;
   /** Sets the level for what begins from now on. */
   setLevel?(level: Level): void;
   /** The level for what begins now. */

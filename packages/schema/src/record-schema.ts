@@ -19,6 +19,11 @@ const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => 
 const textMap: JsonObject = { type: 'object', additionalProperties: text };
 const outputDigest: JsonObject = object({ sha256: text, sizeBytes: count });
 
+const fileState: JsonObject = object(
+  { path: text, type: { enum: ['file', 'link', 'directory'] }, mode: count },
+  { sizeBytes: count, sha256: text, keyedHash: text, target: text },
+);
+
 /** Schema of {@link CallSummary}; it refers to the definitions of the snapshot's. */
 export const CALL_SUMMARY_SCHEMA: JsonObject = object(
   { ending: ref('ending'), attempts: count, stream: flag },
@@ -141,7 +146,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       environment: object({ values: textMap, hashes: textMap }),
       startUnixNano: nano,
     },
-    { parentRunId: text, entryDigest: text, commandHash: text },
+    { parentRunId: text, entryDigest: text, commandHash: text, cwd: text },
   ),
   draws: object({ draws: list(object({ seq: count, source: text, value: {} }, { at: text })) }),
   timerFired: object(
@@ -173,6 +178,11 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
     ),
   }),
   runEnd: object({ seq: count, exitCode: { type: 'integer' }, stdout: outputDigest, stderr: outputDigest }),
+  runFiles: object({ files: list(fileState) }),
+  filesChanged: object(
+    { changes: list(object({ kind: { enum: ['created', 'changed', 'deleted'] }, file: fileState })) },
+    { child: count },
+  ),
 };
 
 /** A record type whose content is JSON. */

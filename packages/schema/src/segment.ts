@@ -60,6 +60,8 @@ export const RECORD_TYPE = {
   notReplayable: 20,
   child: 21,
   runEnd: 22,
+  runFiles: 23,
+  filesChanged: 24,
 } as const;
 
 /** Name of a record type. */
@@ -276,6 +278,8 @@ export interface RunStartRecord {
   execPath: string;
   /** Keyed hash of the working directory's path. */
   cwdHash: string;
+  /** The path itself; recordings of earlier releases have the hash only. */
+  cwd?: string;
   /** Signature of run, working directory and command with the same key, which says that the command was recorded there. */
   commandHash?: string;
   node: string;
@@ -365,6 +369,44 @@ export interface OutputDigest {
   sizeBytes: number;
 }
 
+/** A file, link or directory below the working directory, as it was at one time. */
+export interface FileState {
+  /** Relative to the working directory, with `/`. */
+  path: string;
+  type: 'file' | 'link' | 'directory';
+  /** Permission bits. */
+  mode: number;
+  /** Of a file. */
+  sizeBytes?: number;
+  /** Of a file's content; absent where it is too large, or where {@link FileState.keyedHash} stands for it. */
+  sha256?: string;
+  /** Of a file that may hold a secret: hash with the key of the directory of recordings. */
+  keyedHash?: string;
+  /** Where a link leads, as it is written in it. */
+  target?: string;
+}
+
+/** The working directory when the run began; one record may hold part of it. */
+export interface RunFilesRecord {
+  type: 'runFiles';
+  files: FileState[];
+}
+
+/** What became of a file. */
+export interface FileChange {
+  kind: 'created' | 'changed' | 'deleted';
+  /** What it is now; of a deleted one only its path counts. */
+  file: FileState;
+}
+
+/** Files that are others than when they were looked at last. */
+export interface FilesChangedRecord {
+  type: 'filesChanged';
+  /** Place of the start of the child process that had ended; absent: changes of the program itself. */
+  child?: number;
+  changes: FileChange[];
+}
+
 /** The run ended in order in this thread. */
 export interface RunEndRecord {
   type: 'runEnd';
@@ -381,7 +423,9 @@ export type RunRecord =
   | TimerFiredRecord
   | NotReplayableRecord
   | ChildRecord
-  | RunEndRecord;
+  | RunEndRecord
+  | RunFilesRecord
+  | FilesChangedRecord;
 
 const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRecord['type']>([
   'runStart',
@@ -390,6 +434,8 @@ const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRec
   'notReplayable',
   'child',
   'runEnd',
+  'runFiles',
+  'filesChanged',
 ]);
 
 /** Whether a record, or what is known of one by its type, is of a replayable run rather than of a call. */

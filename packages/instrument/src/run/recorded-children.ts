@@ -17,6 +17,10 @@ export interface ChildHost {
   notReplayable(what: string): void;
   /** Writes what a child wrote to the program's own output. */
   write(name: OutputName, bytes: Buffer): void;
+  /** One is about to be started. */
+  starting?(): void;
+  /** One has ended, and the program was not told yet. */
+  ended?(record: ChildRecord): void;
 }
 
 /** A child that runs. */
@@ -66,6 +70,7 @@ export class RecordedChildren implements ChildPort {
     const record = this.#begin(start, true);
     const { input, output } = this.#bounds(start);
     const result = real();
+    this.#host.ended?.(record);
     this.#tellGaps(start);
     record.stdin = (input.keep(start.input) ?? Buffer.alloc(0)).toString('base64');
     record.pid = result.pid;
@@ -91,6 +96,7 @@ export class RecordedChildren implements ChildPort {
   }
 
   #begin({ file, argv, cwd }: SyncChildStart | ChildStart, sync: boolean): ChildRecord {
+    this.#host.starting?.();
     return { type: 'child', seq: this.#host.nextSeq(), file, argv, cwd, sync, pid: 0, stdin: '', events: [] };
   }
 
@@ -136,7 +142,10 @@ export class RecordedChildren implements ChildPort {
         else if (name === 'error' && !isAbort(first)) this.#note(record, { kind: 'error', error: errorOf(first) });
         else if (name === 'exit' || name === 'close') {
           // All that it wrote was there before anybody was told that it ended.
-          if (name === 'exit') for (const now of open.bring) now();
+          if (name === 'exit') {
+            for (const now of open.bring) now();
+            this.#host.ended?.(record);
+          }
           const code = typeof first === 'number' ? first : null;
           this.#note(record, { kind: name, code, signal: typeof second === 'string' ? second : null });
           if (name === 'close') this.#finish(record);

@@ -47,6 +47,7 @@ export function runFacts(env: Env, open: readonly string[], directory: string = 
     execArgv: [...process.execArgv],
     execPath: basename(process.execPath),
     cwdHash: keyed(key, cwd),
+    cwd,
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
     pid: process.pid,
@@ -76,7 +77,7 @@ function keyed(key: Buffer, value: string): string {
  * The key stays in the directory of recordings and is in no recording: who has a recording alone cannot try values. Without
  * a place for it, hashes of this run can be compared with nothing.
  */
-function environmentKey(directory: string): Buffer {
+export function environmentKey(directory: string): Buffer {
   const path = join(directory, KEY_FILE);
   try {
     fs.mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -8,6 +8,7 @@ import { CallSites } from './call-site.ts';
 import { signCommand } from './command-signature.ts';
 import { countConnections } from './connections.ts';
 import { DrawLog } from './draw-log.ts';
+import { watchFiles } from './files/watch-files.ts';
 import { hookPlatform } from './hook-platform.ts';
 import { watchOutput } from './output.ts';
 import type { TimerPort, Undo } from './ports.ts';
@@ -51,18 +52,22 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
   };
   const connections = countConnections(kit.isClaimed, kit.isOwn);
   const channels = new Map<string, number>();
+  const notReplayable = (what: string): void => void channels.set(what, (channels.get(what) ?? 0) + 1);
+  const files = watchFiles(kit, notReplayable);
   const children = new RecordedChildren({
     nextSeq: () => kit.nextSeq(),
     nextDelivery: () => kit.nextDelivery(),
     record: (record) => kit.record(record),
     write: (name, bytes) => void writes?.[name](bytes),
-    notReplayable: (what) => void channels.set(what, (channels.get(what) ?? 0) + 1),
+    notReplayable,
+    ...(files ? { starting: () => files.look(), ended: (record) => files.look(record) } : {}),
   });
   const undoHooks = hookPlatform({ draws, timers: recordedTimers(kit, draws), children, sites, runId });
   const undoEnd = whenProcessEnds((exitCode) => {
     try {
       draws.flush();
       children.end();
+      files?.look();
       const others = [...channels].map(([what, count]) => ({ what, count }));
       for (const { what, count } of [...connections.list(), ...others])
         kit.record({ type: 'notReplayable', what, count });

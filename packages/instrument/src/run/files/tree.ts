@@ -1,0 +1,79 @@
+/** What lies below a working directory: names, kinds and what tells that a file is no longer the same. */
+import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FileState } from '@orangebox/schema';
+
+/** So many files, links and directories are looked at. */
+export const MAX_TREE_ENTRIES: number = 20_000;
+const MAX_DEPTH = 32;
+/** What is installed, and what git keeps for itself. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['node_modules', '.git']);
+/** The one file of git's own that tells a program that there is a repository, and on which branch. */
+export const GIT_HEAD = '.git/HEAD';
+
+/** An entry as it lies there. */
+export interface SeenEntry extends Pick<FileState, 'type' | 'mode' | 'target'> {
+  sizeBytes: number;
+  /** Another one, and it may be another file. */
+  stamp: string;
+}
+
+/** All of them, by path. */
+export interface SeenTree {
+  entries: Map<string, SeenEntry>;
+  /** There are more than are looked at, or deeper ones. */
+  isWhole: boolean;
+}
+
+/** Looks. Links are not followed; `without`: absolute paths of directories that do not count. */
+export function seeTree(root: string, without: readonly string[] = []): SeenTree {
+  const tree: SeenTree = { entries: new Map(), isWhole: true };
+  const visit = (directory: string, prefix: string, depth: number): void => {
+    for (const name of namesIn(directory)) {
+      const path = join(directory, name);
+      if (PASSED_OVER.has(name) || without.includes(path)) continue;
+      const entry = see(path);
+      if (!entry) continue;
+      if (tree.entries.size >= MAX_TREE_ENTRIES || depth > MAX_DEPTH) {
+        tree.isWhole = false;
+        return;
+      }
+      tree.entries.set(`${prefix}${name}`, entry);
+      if (entry.type === 'directory') visit(path, `${prefix}${name}/`, depth + 1);
+    }
+  };
+  const git = see(join(root, '.git'));
+  const head = git?.type === 'directory' ? see(join(root, GIT_HEAD)) : undefined;
+  if (git && head?.type === 'file') tree.entries.set('.git', git).set(GIT_HEAD, head);
+  visit(root, '', 0);
+  return tree;
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).sort();
+  } catch {
+    // Not ours to read, or gone.
+    return [];
+  }
+}
+
+/** Undefined for what is neither file, link nor directory, or gone. */
+function see(path: string): SeenEntry | undefined {
+  try {
+    const stats = lstatSync(path, { bigint: true });
+    const mode = Number(stats.mode) & 0o777;
+    const base = { mode, sizeBytes: Number(stats.size), stamp: stampOf(stats) };
+    if (stats.isFile()) return { type: 'file', ...base };
+    // A directory changes with each entry of it; those are looked at themselves.
+    if (stats.isDirectory()) return { type: 'directory', mode, sizeBytes: 0, stamp: String(mode) };
+    if (stats.isSymbolicLink()) return { type: 'link', target: readlinkSync(path), ...base };
+  } catch {
+    // Gone meanwhile.
+  }
+  return undefined;
+}
+
+function stampOf({ size, mtimeNs, ctimeNs, ino, mode }: BigIntStats): string {
+  return [size, mtimeNs, ctimeNs, ino, mode].join(' ');
+}
