@@ -21,7 +21,8 @@ const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b
 /** The facts. A difference of output counts only where the program ran to its end. */
 export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
   const { found, command, reports, recorded, digest, isUnpinned } = replayed;
-  const [main] = reports;
+  // A thread may have said how it went, and the program have died before it could.
+  const main = reports.find(({ threadId }) => threadId === 0);
   const { start } = found;
   const divergence = reports.find((report) => report.divergence)?.divergence;
   const count = (of: (report: ProcessReport) => number): number => sum(reports.map(of));
