@@ -12,7 +12,8 @@ describe('a replayed program that is killed', () => {
     const file = join(run.directory, 'worker.mjs');
     const source = readFileSync(file, 'utf8');
     // The worker has ended, and has said so, when the program dies.
-    const kill = "await new Promise((resolve) => worker.once('exit', resolve)); process.kill(process.pid, 'SIGKILL');\n";
+    const kill =
+      "await new Promise((resolve) => worker.once('exit', resolve)); process.kill(process.pid, 'SIGKILL');\n";
     expect(source).toContain('  console.log(said, ');
     writeFileSync(file, source.replace('  console.log(said, ', `  ${kill}  console.log(said, `));
     const again = await run.replay();
