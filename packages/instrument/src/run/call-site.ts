@@ -14,6 +14,9 @@ const MAX_NAMES = 10_000;
 /** Clients whose own clock and timers decide about connections only; a replay has other connections. */
 const CONNECTION_CODE = /[\\/]node_modules[\\/](?:undici(?:-\d+)?|agentkeepalive|agent-base)[\\/]/;
 
+/** What stands between a program and the clock that `console.timeEnd` reads out to it. */
+const CONSOLE_CODE: ReadonlySet<string> = new Set(['node:internal/console/constructor', 'node:internal/util/debuglog']);
+
 /** What a hook is asked for decides whether the platform's own code counts as a caller. */
 export type Callers = 'program' | 'program_and_platform';
 
@@ -34,7 +37,7 @@ export class CallSites {
     const frames = this.#frames(below);
     for (const frame of frames) {
       const file = frame.getFileName();
-      if (!file) continue;
+      if (!file || CONSOLE_CODE.has(file)) continue;
       if (this.#own.some((directory) => file.startsWith(directory))) return undefined;
       const isPlatform = file.startsWith('node:');
       if (callers === 'program' && (isPlatform || CONNECTION_CODE.test(file))) return undefined;

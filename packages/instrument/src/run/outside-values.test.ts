@@ -1,4 +1,6 @@
 /** Hooks in clocks and randomness leave what the program can see of them as it is. */
+import { Console } from 'node:console';
+import { Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CallSites } from './call-site.ts';
@@ -194,4 +196,24 @@ describe('with hooks in what is drawn at random', () => {
     );
     expect(given).toEqual([null, expect.any(Buffer)]);
   });
+});
+
+it('what the console measures is drawn where the program asks for it', () => {
+  let said = '';
+  const stdout = new Writable({
+    write(bytes: Buffer, _encoding, done) {
+      said += bytes.toString();
+      done();
+    },
+  });
+  const own = new Console(stdout);
+  hook();
+  values['process.hrtime'] = 5_000_000_000n;
+  own.time('it');
+  values['process.hrtime'] = 7_500_000_000n;
+  own.timeLog('it');
+  values['process.hrtime'] = 65_000_000_000n;
+  own.timeEnd('it');
+  expect(said).toBe('it: 2.500s\nit: 1:00.000 (m:ss.mmm)\n');
+  expect(drawn).toEqual(Array(3).fill('process.hrtime'));
 });
