@@ -2,11 +2,12 @@
 import type { HeaderList, Redaction } from '@orangebox/schema';
 import { concatBytes, utf8, utf8Text } from '../bytes.ts';
 import { BodyRedactor } from './body-redactor.ts';
+import { placesOfSecrets, replacePlaces } from './command-line.ts';
 import type { Finder } from './finder.ts';
 import { FormFieldFinder } from './form-fields.ts';
 import { redactHeader } from './headers.ts';
 import { JsonFieldFinder } from './json-fields.ts';
-import type { NamedSecret } from './names.ts';
+import { type NamedSecret, SECRET_MIN_BYTES } from './names.ts';
 import type { NeedleHit } from './needles.ts';
 import { PatternFinder, type ReadyPattern, readyPatterns } from './pattern-finder.ts';
 import { SecretFinder } from './secret-finder.ts';
@@ -32,6 +33,11 @@ export interface Redactor {
   text(text: string, where?: string): { text: string; redactions: Redaction[] };
   /** A body, chunk by chunk. `where` is for the redactions. */
   body(where?: 'request.body' | 'response.body' | (string & {})): BodyRedactor;
+  /**
+   * Arguments of a program, or commands for a shell. Credentials in them are learned; those of the own program, which are
+   * few, for good.
+   */
+  words(words: readonly string[], of: 'program' | 'child'): string[];
   /** Adds secrets that became known later. */
   addSecrets(secrets: readonly NamedSecret[]): void;
 }
@@ -107,6 +113,14 @@ class SecretRedactor implements Redactor {
     // Unchanged text is not decoded again: a lone surrogate in it would not come back.
     const isSame = chunks.length === 1 && chunks[0] === bytes;
     return { text: isSame ? named : (utf8Text(concatBytes(chunks)) ?? ''), redactions: counter.list() };
+  }
+
+  words(words: readonly string[], of: 'program' | 'child'): string[] {
+    const places = placesOfSecrets(words);
+    if (of === 'program') this.#secrets.add(places);
+    else for (const { name, value } of places) if (value.length >= SECRET_MIN_BYTES) this.#secrets.learn(name, value);
+    const named = replacePlaces(words, places, ({ name, value }) => this.#tokens.token(name, value));
+    return named.map((word) => this.text(word, 'arguments').text);
   }
 
   body(where = 'request.body'): BodyRedactor {
