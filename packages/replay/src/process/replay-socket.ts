@@ -105,9 +105,11 @@ export class ReplaySocket extends Socket {
     return this;
   }
 
-  /** No time passes here: what timed out is on record. */
-  override setTimeout(_timeoutMs: number, callback?: () => void): this {
-    if (callback) this.on('timeout', callback);
+  /** No time passes here: what timed out is on record. Zero takes the listener away, as clients do before they use a socket again. */
+  override setTimeout(timeoutMs: number, callback?: () => void): this {
+    (this as { timeout?: number }).timeout = timeoutMs;
+    if (callback && timeoutMs === 0) this.removeListener('timeout', callback);
+    else if (callback) this.once('timeout', callback);
     return this;
   }
 
