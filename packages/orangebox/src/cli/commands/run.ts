@@ -82,7 +82,7 @@ async function tellRun(context: CommandContext, runId: string, command: readonly
     const { threads } = findRun(locate(context).dir, runId);
     for (const { files } of threads) {
       for (const { what, count } of readRun(files).notReplayable) {
-        note(context, `not replayable: ${plural(count, escapeLine(what))}`);
+        note(context, `not replayable: ${escapeLine(notReplayable(what, count))}`);
       }
     }
   } catch (error) {
@@ -91,6 +91,14 @@ async function tellRun(context: CommandContext, runId: string, command: readonly
     return;
   }
   note(context, `recorded ${runId}: npx orangebox replay ${runId} -- ${command.map(escapeLine).join(' ')}`);
+}
+
+/** What a replay cannot give, and how often it was: `3 connections to db:5432`. */
+export function notReplayable(what: string, count: number): string {
+  const times = count.toLocaleString('en-US');
+  const [noun = '', ...rest] = what.split(' ');
+  if (noun === 'connection') return `${times} ${noun}${count === 1 ? '' : 's'} ${rest.join(' ')}`;
+  return count === 1 ? what : `${times} × ${what}`;
 }
 
 /** The existing options with the preload behind them. A path with blanks is quoted as node reads it. */
