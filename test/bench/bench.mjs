@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- [--quick] [--rounds N] [--json FILE] [--check]`: what Orangebox costs, measured against the same program
- * without it, in one run, child processes taking turns. `--check` ends with failure where a goal is missed.
+ * without it, in one run, child processes taking turns. `--check` ends with failure where a goal is missed. With `--run-mode`
+ * what recording a whole run costs, and how long its replay takes.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,16 +11,23 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { plainEnvironment, registerPath, runProgram } from '../corpus/spawn.mjs';
 import { table } from '../corpus/table.mjs';
+import { benchRunMode } from './run-mode.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
+    'run-mode': { type: 'boolean', default: false },
     rounds: { type: 'string' },
     json: { type: 'string' },
   },
 });
+if (values['run-mode']) {
+  const given = values.rounds === undefined ? {} : { rounds: Number(values.rounds) };
+  await benchRunMode({ quick: values.quick, ...given, ...(values.json === undefined ? {} : { json: values.json }) });
+  process.exit();
+}
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 5));
 
 /** Warm-up, after some thousand small calls, is long enough for the compiler to be done: what it costs is paid once in a process, not per call. */
