@@ -97,13 +97,21 @@ export async function recordProgram(program: RunProgram): Promise<RecordedProgra
       const args = ['replay', runId, '--receipt', receiptFile, ...(how.options ?? []), '--', ...words];
       const result = await startCli(args, { cwd: directory, env: { ...env, ...how.env } }).ended;
       const end = result.stderr.search(/^(?:not )?replayed/m);
+      const plain = (text: string): string => withoutCopy(text, directory);
       return {
         ...result,
-        own: end < 0 ? result.stderr : result.stderr.slice(0, end),
+        stdout: plain(result.stdout),
+        own: plain(end < 0 ? result.stderr : result.stderr.slice(0, end)),
         receipt: readReceipt(receiptFile),
       };
     },
   };
+}
+
+/** The path of a copy of the directory, where a program says it, as the directory's own. */
+function withoutCopy(text: string, directory: string): string {
+  const copy = new RegExp(`/[^\\s'"]*?orangebox-replay-\\w+/copy(?:/\\d+)*/${basename(directory)}`, 'g');
+  return text.replaceAll(copy, directory);
 }
 
 function readReceipt(file: string): Receipt | undefined {

@@ -44,7 +44,7 @@ beforeEach(() => {
 afterAll(cleanUp);
 
 const replay = (...options: string[]): Promise<CliResult> =>
-  startCli(['replay', run.runId, ...options], { cwd: run.directory }).ended;
+  startCli(['replay', run.runId, '--in-place', ...options], { cwd: run.directory }).ended;
 
 function rewriteStart(change: (start: RunStartRecord) => Partial<RunStartRecord>): void {
   rewriteRecording(run.directory, (record) => (record.type === 'runStart' ? { ...record, ...change(record) } : record));
@@ -52,8 +52,8 @@ function rewriteStart(change: (start: RunStartRecord) => Partial<RunStartRecord>
 
 async function expectRefused(why: string): Promise<void> {
   for (const place of [
-    ['replay', run.runId, '--yes'],
-    ['check', '.orangebox', '--yes'],
+    ['replay', run.runId, '--yes', '--in-place'],
+    ['check', '.orangebox', '--yes', '--in-place'],
   ]) {
     const { code, stderr } = await startCli(place, { cwd: run.directory }).ended;
     expect(stderr).toContain(why);
@@ -76,7 +76,7 @@ describe('a recorded command', () => {
 
   it.runIf(hasTerminal)('is shown on a terminal, and run after a yes only', async () => {
     const ask = (stdin: string): Promise<CliResult> =>
-      cliOnTerminal(['replay', run.runId], { cwd: run.directory, stdin });
+      cliOnTerminal(['replay', run.runId, '--in-place'], { cwd: run.directory, stdin });
     const refused = await ask('n\n');
     expect(refused.stdout).toContain('run node replay-command.mjs?');
     expect([refused.code, existsSync(made)]).toEqual([6, false]);

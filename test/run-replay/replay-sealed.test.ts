@@ -76,7 +76,7 @@ describe('signals of a replayed program', () => {
     const run = await recordProgram({ file: 'replay-signals.mjs' });
     const bystander = await startBystander();
     const before = niceOf(bystander.pid);
-    const again = await run.replay({ env: { VICTIM: String(bystander.pid) } });
+    const again = await run.replay({ env: { VICTIM: String(bystander.pid) }, options: ['--in-place'] });
     expect(again.stdout).toBe(run.recorded.stdout);
     expect(readFileSync(join(run.directory, 'said'), 'utf8').split('\n')).toEqual([
       'kill: EPERM',
@@ -158,7 +158,7 @@ describe('ways out of a replayed program', () => {
     const { port } = tcp.address() as net.AddressInfo;
     try {
       const targets = { tcp: port, unix: unixPath, udp: udp.address().port, script };
-      const again = await run.replay({ env: { WAYS: JSON.stringify(targets) } });
+      const again = await run.replay({ env: { WAYS: JSON.stringify(targets) }, options: ['--in-place'] });
       expect(again.stderr).toContain('refused');
       const said = JSON.parse(readFileSync(join(run.directory, 'said'), 'utf8')) as { [way: string]: string };
       expect(WAYS.map(([way]) => `${way}: ${said[way]}`)).toEqual(WAYS.map(([way, code]) => `${way}: ${code}`));

@@ -3,11 +3,19 @@
  * recording; behind them stands what was recorded. Without a plan it does nothing.
  */
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { installInstrumentation } from '@orangebox/instrument';
-import { CallSites, hookPlatform, runFacts, watchOutput, whenProcessEnds } from '@orangebox/instrument/run';
+import {
+  CallSites,
+  ContentStore,
+  hookPlatform,
+  runFacts,
+  watchOutput,
+  whenProcessEnds,
+} from '@orangebox/instrument/run';
 import { openProcessReplay, sealUnrecordedThread, sealWorkers, workerReplayData } from '@orangebox/replay/process';
+import { DEFAULT_DIRECTORY } from '@orangebox/schema';
 import { readReplayPreload } from './replay-preload-config.ts';
 
 const config = readReplayPreload(process.env);
@@ -23,7 +31,8 @@ function start(planFile: string): void {
   const live = runFacts(process.env, config.openVariables, directory);
   // A worker that the preload was put into by us alone was not recorded either.
   if (!isMainThread && process.execArgv.includes(__filename) && sealUnrecordedThread(planFile, live)) return;
-  const { replay, refuse } = openProcessReplay(planFile, live, config.secrets);
+  const store = new ContentStore(resolve(directory ?? DEFAULT_DIRECTORY));
+  const { replay, paths, refuse } = openProcessReplay(planFile, live, config.secrets, (sha256) => store.read(sha256));
   let hasBegun = false;
   const ownDirectories = [
     __filename,
@@ -39,7 +48,10 @@ function start(planFile: string): void {
     }),
     loadRun: () => () => {
       const outputs = isMainThread
-        ? { stdout: watchOutput(process.stdout), stderr: watchOutput(process.stderr) }
+        ? {
+            stdout: watchOutput(process.stdout, paths?.stream()),
+            stderr: watchOutput(process.stderr, paths?.stream()),
+          }
         : undefined;
       replay.begin();
       hasBegun = true;
@@ -47,7 +59,7 @@ function start(planFile: string): void {
         draws: replay.draws,
         timers: replay.timers,
         children: replay.children,
-        sites: new CallSites(ownDirectories, process.cwd()),
+        sites: new CallSites(ownDirectories, process.cwd(), paths?.recorded),
       });
       const nothing = { sha256: '', sizeBytes: 0 };
       whenProcessEnds((exitCode) =>

@@ -178,10 +178,10 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
     ),
   }),
   runEnd: object({ seq: count, exitCode: { type: 'integer' }, stdout: outputDigest, stderr: outputDigest }),
-  runFiles: object({ files: list(fileState) }),
+  runFiles: object({ files: list(fileState) }, { signature: text }),
   filesChanged: object(
     { changes: list(object({ kind: { enum: ['created', 'changed', 'deleted'] }, file: fileState })) },
-    { child: count },
+    { child: count, signature: text },
   ),
 };
 

@@ -390,6 +390,8 @@ export interface FileState {
 export interface RunFilesRecord {
   type: 'runFiles';
   files: FileState[];
+  /** Signature with the key of the directory of recordings, which says that it was recorded there. */
+  signature?: string;
 }
 
 /** What became of a file. */
@@ -405,6 +407,8 @@ export interface FilesChangedRecord {
   /** Place of the start of the child process that had ended; absent: changes of the program itself. */
   child?: number;
   changes: FileChange[];
+  /** As of {@link RunFilesRecord}. */
+  signature?: string;
 }
 
 /** The run ended in order in this thread. */

@@ -23,13 +23,15 @@ export type Callers = 'program' | 'program_and_platform';
 /** Tells callers. `ownDirectories`: files below them are Orangebox's own. */
 export class CallSites {
   readonly #own: readonly string[];
-  readonly #base: string;
+  readonly #bases: readonly string[];
   readonly #names: Map<string, string> = new Map();
   readonly #holder: { stack?: unknown } = {};
 
-  constructor(ownDirectories: readonly string[], workingDirectory: string) {
+  /** `original`: the directory that the working directory is a copy of. */
+  constructor(ownDirectories: readonly string[], workingDirectory: string, original?: string) {
     this.#own = ownDirectories;
-    this.#base = workingDirectory.endsWith('/') ? workingDirectory : `${workingDirectory}/`;
+    const directories = [workingDirectory, ...(original === undefined ? [] : [original])];
+    this.#bases = directories.map((path) => (path.endsWith('/') ? path : `${path}/`));
   }
 
   /** The caller of `below`; undefined where it is nobody whose values belong to the run. */
@@ -68,11 +70,8 @@ export class CallSites {
     if (known !== undefined) return known;
     const path = pathOf(file);
     const modules = path.lastIndexOf('/node_modules/');
-    const name = path.startsWith(this.#base)
-      ? path.slice(this.#base.length)
-      : modules < 0
-        ? path
-        : path.slice(modules + 1);
+    const base = this.#bases.find((one) => path.startsWith(one));
+    const name = base !== undefined ? path.slice(base.length) : modules < 0 ? path : path.slice(modules + 1);
     // Code that is made while the program runs may have a name of its own each time.
     if (this.#names.size >= MAX_NAMES) this.#names.clear();
     this.#names.set(file, name);

@@ -1,10 +1,13 @@
 /** Run mode: loaded where a whole run is recorded or replayed, and nowhere else. */
 export { CallSites } from './call-site.ts';
-export { signCommand, type SignedCommand } from './command-signature.ts';
+export { signCommand, signFiles, type SignedCommand } from './command-signature.ts';
+export { ContentStore, MAX_KEPT_BYTES, sha256Of } from './files/content-store.ts';
+export { keyedContentHash, readContent, type ReadContent } from './files/file-content.ts';
+export { type SeenEntry, type SeenTree, seeTree } from './files/tree.ts';
 export { hookPlatform, type PlatformHooks } from './hook-platform.ts';
 export { startRecording } from './start-recording.ts';
-export { runFacts } from './run-facts.ts';
-export { watchOutput } from './output.ts';
+export { environmentKey, runFacts } from './run-facts.ts';
+export { type MappedBytes, watchOutput } from './output.ts';
 export { whenProcessEnds } from './process-end.ts';
 export type {
   ChildPort,

@@ -4,14 +4,21 @@ import type { OutputDigest } from '@orangebox/schema';
 import { type AnyFunction, replaceMethod } from './replace.ts';
 import type { Undo } from './ports.ts';
 
+/** Makes other bytes of those that are written before they count. */
+export interface MappedBytes {
+  push(bytes: Uint8Array): Uint8Array;
+  /** What is left at the end. */
+  rest(): Uint8Array;
+}
+
 /** One stream, watched. */
 export interface WatchedOutput {
   digest(): OutputDigest;
   undo: Undo;
 }
 
-/** Watches a stream from now on. */
-export function watchOutput(stream: NodeJS.WriteStream): WatchedOutput {
+/** Watches a stream from now on. `map`: what counts is what this makes of it; what is written stays as it is. */
+export function watchOutput(stream: NodeJS.WriteStream, map?: MappedBytes): WatchedOutput {
   const hash: Hash = createHash('sha256');
   let sizeBytes = 0;
   const undo = replaceMethod(stream, 'write', (original) => {
@@ -22,12 +29,17 @@ export function watchOutput(stream: NodeJS.WriteStream): WatchedOutput {
           ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
           : chunk;
       if (bytes instanceof Uint8Array) {
-        hash.update(bytes);
-        sizeBytes += bytes.length;
+        const counted = map ? map.push(bytes) : bytes;
+        hash.update(counted);
+        sizeBytes += counted.length;
       }
       return Reflect.apply(original, this, args) as unknown;
     };
     return write;
   });
-  return { digest: () => ({ sha256: hash.copy().digest('hex'), sizeBytes }), undo };
+  const digest = (): OutputDigest => {
+    const rest = map?.rest() ?? new Uint8Array();
+    return { sha256: hash.copy().update(rest).digest('hex'), sizeBytes: sizeBytes + rest.length };
+  };
+  return { digest, undo };
 }

@@ -53,7 +53,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
   const connections = countConnections(kit.isClaimed, kit.isOwn);
   const channels = new Map<string, number>();
   const notReplayable = (what: string): void => void channels.set(what, (channels.get(what) ?? 0) + 1);
-  const files = watchFiles(kit, notReplayable);
+  const files = watchFiles(kit, runId, notReplayable);
   const children = new RecordedChildren({
     nextSeq: () => kit.nextSeq(),
     nextDelivery: () => kit.nextDelivery(),

@@ -121,6 +121,9 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
         .option('--via <client>', 'auto, sdk or fetch', 'auto')
         .option('--rules <file>', 'of a run: differences that say nothing, with reasons')
         .option('--receipt <file>', 'of a run: write the receipt there, as JSON')
+        .option('--in-place', 'of a run: in the working directory itself instead of a copy; it is changed')
+        .option('--keep', 'of a run: leave the copy of the working directory where it is')
+        .option('--trust-files', 'of a run: use contents of files from a recording that was not made here')
         .option('--timing <speed>', 'of a run: virtual, recorded, or so many times faster: x10', 'virtual')
         .option(
           '--unpinned',
@@ -340,6 +343,8 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     .option('--junit <file>', 'write the verdicts there, as JUnit XML')
     .option('--rules <file>', 'differences that say nothing, with reasons')
     .option('--timeout <time>', 'end a program that takes longer', '10m')
+    .option('--in-place', 'in the working directory itself instead of copies; it is changed')
+    .option('--trust-files', 'use contents of files from recordings that were not made here')
     .option('-y, --yes', 'do not ask before recorded commands are run')
     .option('--json', 'the receipts as JSON, a line each')
     .action(async (directory: string, words: string[], options, command: Command) => {

@@ -64,10 +64,12 @@ class RunMatcher implements Matcher {
     candidate.isConsumed = true;
     candidate.forget();
     this.#unifier.commit(fit.trial);
-    this.#rungs[fit.rung] += 1;
+    const isPlain = fit.rung === 'exact' || fit.rung === 'canonical';
+    const rung = isPlain && request.isMapped ? 'unified' : fit.rung;
+    this.#rungs[rung] += 1;
     for (const rule of fit.rules) this.#uses[rule] = (this.#uses[rule] ?? 0) + 1;
     const { index } = candidate.request;
-    return { kind: 'matched', index, rung: fit.rung, ...(fit.rung === 'rule' ? { rules: fit.rules } : {}) };
+    return { kind: 'matched', index, rung, ...(fit.rung === 'rule' ? { rules: fit.rules } : {}) };
   }
 
   learn(recordedValue: OutsideValue, liveValue: OutsideValue, from: ValueSource = {}): void {

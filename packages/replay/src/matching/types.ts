@@ -11,6 +11,8 @@ export interface AskedRequest {
   headers: HeaderList;
   /** The body's bytes as the program sent them (still content-encoded). */
   body: Uint8Array;
+  /** A path in it was another, of which it is known what it stands for. */
+  isMapped?: true;
 }
 
 /** A request on record, secrets replaced by tokens. */

@@ -2,10 +2,11 @@
 import type { ExchangeRecords } from '@orangebox/codec';
 import type { Ending } from '@orangebox/schema';
 import { createMatcher } from '../matching/matcher.ts';
-import type { Matcher, MatchRule, MatchRung, Missed, RecordedRequest } from '../matching/types.ts';
+import type { AskedRequest, Matcher, MatchRule, MatchRung, Missed, RecordedRequest } from '../matching/types.ts';
 import { isSamePlace, isTo } from './addresses.ts';
 import { AskedExchange, type AskedStart, scopeOf } from './asked-exchange.ts';
 import type { Course } from './course.ts';
+import type { PathPair } from './files/path-pair.ts';
 import type { RecordedRun } from './recorded-run.ts';
 import type { Peer } from './replay-socket.ts';
 import { countBefore, neverConnected, neverSent, type RunOrder } from './run-events.ts';
@@ -25,6 +26,7 @@ export class AskedRequests {
   /** All of the thread, those too that never went out. */
   readonly #all: readonly ExchangeRecords[];
   readonly #course: Course;
+  readonly #paths: PathPair | undefined;
   readonly #verdicts: Verdicts;
   readonly #open: Set<AskedExchange> = new Set();
   readonly #byRecorded: Map<ExchangeRecords, AskedExchange> = new Map();
@@ -33,7 +35,12 @@ export class AskedRequests {
   constructor(
     run: RecordedRun,
     order: RunOrder,
-    { rules, course, verdicts }: { rules: readonly MatchRule[]; course: Course; verdicts: Verdicts },
+    {
+      rules,
+      course,
+      verdicts,
+      paths,
+    }: { rules: readonly MatchRule[]; course: Course; verdicts: Verdicts; paths: PathPair | undefined },
   ) {
     this.#all = run.exchanges;
     this.#exchanges = run.exchanges.filter((exchange) => !neverSent(exchange));
@@ -46,6 +53,7 @@ export class AskedRequests {
     }));
     this.matcher = createMatcher(this.recorded, { rules });
     this.#course = course;
+    this.#paths = paths;
     this.#verdicts = verdicts;
   }
 
@@ -88,7 +96,7 @@ export class AskedRequests {
   #match(asked: AskedExchange): void {
     this.#course.moved();
     if (this.#course.isOver || asked.recorded) return;
-    const result = this.#verdicts.attempt(() => this.matcher.match(asked.request));
+    const result = this.#verdicts.attempt(() => this.matcher.match(this.#withRecordedPaths(asked.request)));
     if (result === undefined) return;
     if (result.kind === 'missed') {
       this.#missed(asked, result);
@@ -96,6 +104,19 @@ export class AskedRequests {
     }
     const recorded = this.#exchanges[result.index];
     if (recorded) this.#matched(asked, recorded, result.rung);
+  }
+
+  /** The request as it would be in the working directory of the recording. */
+  #withRecordedPaths(request: AskedRequest): AskedRequest {
+    const paths = this.#paths;
+    if (!paths) return request;
+    const url = paths.toRecorded(request.url);
+    const body = paths.bytesToRecorded(request.body);
+    const headers = request.headers.map(([name, value]): [string, string] => [name, paths.toRecorded(value)]);
+    const isSame = url === request.url && body === request.body;
+    return isSame && headers.every(([, value], i) => value === request.headers[i]?.[1])
+      ? request
+      : { ...request, url, body, headers, isMapped: true };
   }
 
   #matched(asked: AskedExchange, recorded: ExchangeRecords, rung?: MatchRung): void {
@@ -116,7 +137,7 @@ export class AskedRequests {
       kind: reason === 'changed' ? 'changed_request' : reason,
       event: queue.next?.seq ?? queue.position,
       scope: asked.request.scope,
-      asked: asked.request,
+      asked: this.#withRecordedPaths(asked.request),
       miss,
     });
   }

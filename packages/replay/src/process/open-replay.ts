@@ -5,6 +5,10 @@ import { OrangeboxError } from '@orangebox/schema';
 import { explainDivergence } from '../divergence/explain.ts';
 import { parseMatchRules } from '../matching/rules.ts';
 import type { MatchRule } from '../matching/types.ts';
+import type { ComparedValue } from '../divergence/types.ts';
+import { AppliedFiles } from './files/applied-files.ts';
+import { withLivePaths } from './files/mapped-run.ts';
+import { isSoundDirectory, PathPair } from './files/path-pair.ts';
 import { ProcessReplay } from './process-replay.ts';
 import { NO_REPORT, type ProcessReport } from './process-report.ts';
 import { readRun } from './recorded-run.ts';
@@ -20,6 +24,12 @@ export interface ReplayPlan {
   rules?: readonly MatchRule[];
   /** How many times faster than recorded answers come; without it at once. */
   speed?: number;
+  /** Copy of the working directory that the program runs in; without it, it runs where it is. */
+  copy?: string;
+  /** What child processes did to files is done again in the copy. */
+  appliesFiles?: boolean;
+  /** Files that were others when the run was recorded, by their SHA-256. */
+  changedFiles?: readonly ComparedValue[];
   /** Outside values that are not those on record. */
   unpinned?: UnpinnedPlan;
   /** Where each thread appends its report, one JSON object a line. */
@@ -52,7 +62,8 @@ export function openProcessReplay(
   planFile: string,
   live: NonNullable<ProcessReport['live']>,
   secrets: readonly NamedSecret[],
-): { replay: ProcessReplay; refuse: (message: string) => never } {
+  readContent: (sha256: string) => Uint8Array | undefined,
+): { replay: ProcessReplay; paths: PathPair | undefined; refuse: (message: string) => never } {
   // Taken now: the program may put its own in their place.
   const { reallyExit } = process as unknown as { reallyExit: (code: number) => never };
   const plan = parsePlan(readFileSync(planFile, 'utf8'));
@@ -64,10 +75,27 @@ export function openProcessReplay(
   try {
     const files = plan.threads.find(({ threadId }) => threadId === live.threadId)?.files;
     if (!files) throw new OrangeboxError('OBX_RUN_THREAD', `nothing is on record of thread ${live.threadId}`);
+    const run = readRun(files);
+    const { cwd } = run.start;
+    const root = process.cwd();
+    const isOther = cwd !== undefined && cwd !== root && isSoundDirectory(cwd);
+    const paths = isOther ? new PathPair(cwd, root) : undefined;
+    // What a child process wrote may speak of the directory that it was in.
+    const read = (sha256: string): Uint8Array | undefined => {
+      const bytes = readContent(sha256);
+      return bytes && paths ? paths.bytesToLive(bytes) : bytes;
+    };
+    const place = { root, recordedRoot: paths?.recorded ?? root, read };
     const replay = new ProcessReplay({
-      run: readRun(files),
+      run: paths ? withLivePaths(run, paths) : run,
       rules: parseMatchRules(plan.rules ?? []),
-      live,
+      live: paths
+        ? { ...live, argv: live.argv.map((arg, i) => (i === 0 ? paths.relativeToRecorded(arg) : arg)) }
+        : live,
+      ...(paths === undefined ? {} : { paths }),
+      // Where the program runs in its own directory, nothing is changed there for it.
+      ...(plan.copy === root && plan.appliesFiles === true ? { files: new AppliedFiles(place, run.fileChanges) } : {}),
+      ...(plan.changedFiles === undefined ? {} : { changedFiles: plan.changedFiles }),
       ...(plan.speed === undefined ? {} : { speed: plan.speed }),
       ...(plan.unpinned === undefined ? {} : { unpinned: plan.unpinned }),
       // What is said of a request goes to a file, and to the terminal.
@@ -78,7 +106,7 @@ export function openProcessReplay(
         if (!report.end) reallyExit.call(process, STOPPED);
       },
     });
-    return { replay, refuse: (message) => fail('OBX_RUN_UNREADABLE', message) };
+    return { replay, paths, refuse: (message) => fail('OBX_RUN_UNREADABLE', message) };
   } catch (error) {
     const { code = 'OBX_RUN_UNREADABLE', message } = error as { code?: string; message: string };
     return fail(code, message);

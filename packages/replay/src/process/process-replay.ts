@@ -5,6 +5,8 @@ import { AskedRequests } from './asked-requests.ts';
 import { Course } from './course.ts';
 import { DeliveryQueue, type QueueHost } from './delivery-queue.ts';
 import { DrawReplay } from './draw-replay.ts';
+import type { AppliedFiles } from './files/applied-files.ts';
+import type { PathPair } from './files/path-pair.ts';
 import { GivenAnswers } from './given-answers.ts';
 import { PlayedConnections } from './played-connections.ts';
 import type { ProcessReport } from './process-report.ts';
@@ -24,6 +26,10 @@ export interface ProcessReplayOptions extends VerdictOptions {
   speed?: number;
   /** Outside values that are not to be those on record; without it all are. */
   unpinned?: UnpinnedPlan;
+  /** What child processes changed is changed again; without it nothing is. */
+  files?: AppliedFiles;
+  /** Where the working directory is another one. */
+  paths?: PathPair;
 }
 
 /** The replay of a thread: what stands behind the taps and hooks. */
@@ -41,7 +47,7 @@ export class ProcessReplay implements QueueHost {
   #fewerDrawsBefore: number | undefined;
 
   constructor(options: ProcessReplayOptions) {
-    const { run, rules, speed } = options;
+    const { run, rules, speed, files, paths } = options;
     this.#options = options;
     this.#pace = speed === undefined ? undefined : new RecordedPace(run.start.startUnixNano, speed);
     const order = orderOf(run);
@@ -49,7 +55,7 @@ export class ProcessReplay implements QueueHost {
     const verdicts = new Verdicts(options, course);
     this.#course = course;
     this.#verdicts = verdicts;
-    this.#requests = new AskedRequests(run, order, { rules, course, verdicts });
+    this.#requests = new AskedRequests(run, order, { rules, course, verdicts, paths });
     this.#connections = new PlayedConnections(this.#requests, course);
     this.#answers = new GivenAnswers(this.#requests);
     const { matcher } = this.#requests;
@@ -58,14 +64,19 @@ export class ProcessReplay implements QueueHost {
       (recorded, live, from) => matcher.learn(recorded, live, from),
       options.unpinned && new UnpinnedDraws(options.unpinned),
     );
-    this.children = new ServedChildren(run.children, {
-      served: (record) => {
-        const what = `child process ${[record.file, ...record.argv].join(' ')}`;
-        course.did({ event: record.seq, scope: [], what }, (act) => act.kind === 'spawn' && act.child === record);
+    this.children = new ServedChildren(
+      run.children,
+      {
+        served: (record) => {
+          const what = `child process ${[record.file, ...record.argv].join(' ')}`;
+          course.did({ event: record.seq, scope: [], what }, (act) => act.kind === 'spawn' && act.child === record);
+          if (record.sync) files?.childEnded(record.seq);
+        },
+        unknown: (detail, differences) =>
+          verdicts.diverge({ kind: 'environment', event: course.queue.position, scope: [], detail, differences }),
       },
-      unknown: (detail, differences) =>
-        verdicts.diverge({ kind: 'environment', event: course.queue.position, scope: [], detail, differences }),
-    });
+      paths,
+    );
     verdicts.from({
       evidence: () => ({
         recorded: this.#requests.recorded,
@@ -130,8 +141,10 @@ export class ProcessReplay implements QueueHost {
     const [first] = events;
     if (!first) return;
     if (first.kind === 'timer') this.#fire(first);
-    else if (first.kind === 'child') this.children.give(first.child, first.event);
-    else this.#answers.give(first.exchange, events);
+    else if (first.kind === 'child') {
+      if (first.event.kind === 'exit') this.#options.files?.childEnded(first.child.seq);
+      this.children.give(first.child, first.event);
+    } else this.#answers.give(first.exchange, events);
   }
 
   waitMs(event: RunEvent): number {
@@ -223,6 +236,7 @@ export class ProcessReplay implements QueueHost {
         ...(this.#fewerDrawsBefore === undefined ? {} : { fewerBefore: this.#fewerDrawsBefore }),
       },
       eventsGiven: this.#course.queue.released,
+      filesNotApplied: [...(this.#options.files?.notApplied ?? [])],
     };
   }
 }

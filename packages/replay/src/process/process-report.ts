@@ -24,6 +24,8 @@ export interface ProcessReport {
   /** `fewerBefore`: place before which the recorded program had drawn more. */
   draws: { count: number; extra: number; fewerBefore?: number };
   eventsGiven: number;
+  /** Files that recorded child processes changed, and that could not be changed so. */
+  filesNotApplied: string[];
   /** Absent where the replay was stopped. */
   end?: { exitCode: number; stdout: OutputDigest; stderr: OutputDigest };
 }
@@ -41,4 +43,5 @@ export const NO_REPORT: Readonly<ProcessReport> = {
   refusedAsRecorded: 0,
   draws: { count: 0, extra: 0 },
   eventsGiven: 0,
+  filesNotApplied: [],
 };

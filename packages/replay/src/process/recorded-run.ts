@@ -6,13 +6,16 @@ import {
   type CallEndRecord,
   type ChildRecord,
   type DrawnValue,
+  type FilesChangedRecord,
   type NotReplayableRecord,
   OrangeboxError,
   type RunEndRecord,
+  type RunFilesRecord,
   type RunStartRecord,
   type SegmentRecord,
   type TimerFiredRecord,
 } from '@orangebox/schema';
+import { isSoundChange, isSoundFile } from './files/sound-files.ts';
 import { isSoundChild, isSoundDraw, isSoundStart, isSoundTimer } from './sound-records.ts';
 
 /** Files that are more than this together are no recording of a run that anybody can replay. */
@@ -32,6 +35,9 @@ export interface RecordedRun {
   timers: TimerFiredRecord[];
   children: ChildRecord[];
   notReplayable: NotReplayableRecord[];
+  /** The working directory at the start; undefined where nothing is on record of it. */
+  files: RunFilesRecord[] | undefined;
+  fileChanges: FilesChangedRecord[];
   /** The files are not whole, or lack what the run's records speak of. */
   isDamaged: boolean;
 }
@@ -46,6 +52,8 @@ export function readRun(files: readonly string[]): RecordedRun {
     timers: [],
     children: [],
     notReplayable: [],
+    files: undefined,
+    fileChanges: [],
     isDamaged: false,
   };
   const byId = new Map<number, ExchangeRecords>();
@@ -97,6 +105,17 @@ function sort(
     case 'child':
       keep(run, run.children, record, isSoundChild(record));
       return;
+    case 'runFiles':
+      run.files ??= [];
+      run.files.push({ ...record, files: record.files.filter(isSoundFile) });
+      if (run.files.at(-1)?.files.length !== record.files.length) run.isDamaged = true;
+      return;
+    case 'filesChanged': {
+      const changes = record.changes.filter(isSoundChange);
+      run.fileChanges.push({ ...record, changes });
+      if (changes.length < record.changes.length) run.isDamaged = true;
+      return;
+    }
     case 'notReplayable':
       run.notReplayable.push(record);
       return;

@@ -3,6 +3,7 @@ import type { ChildEvent, ChildRecord } from '@orangebox/schema';
 import type { SecretFit } from '../matching/secret-fit.ts';
 import type { LeafDifference } from '../matching/types.ts';
 import { type AskedCommand, ChildSecrets, commandDifferences, inputDifferences } from './child-match.ts';
+import type { PathPair } from './files/path-pair.ts';
 import { bytesOf, errorOf, ServedChild } from './served-child.ts';
 
 /** What the program wants to start. */
@@ -35,13 +36,16 @@ export interface ChildrenHost {
 export class ServedChildren {
   readonly #records: readonly ChildRecord[];
   readonly #host: ChildrenHost;
+  readonly #paths: PathPair | undefined;
   readonly #secrets: ChildSecrets = new ChildSecrets();
   readonly #given: Set<ChildRecord> = new Set();
   readonly #live: Map<ChildRecord, ServedChild> = new Map();
   /** By process number, the newest that has it. */
   readonly #byPid: Map<number, ServedChild | 'ended'> = new Map();
 
-  constructor(records: readonly ChildRecord[], host: ChildrenHost) {
+  /** `paths`: where the working directory is another one. */
+  constructor(records: readonly ChildRecord[], host: ChildrenHost, paths?: PathPair) {
+    this.#paths = paths;
     this.#records = [...records].sort((a, b) => a.seq - b.seq);
     this.#host = host;
   }
@@ -101,7 +105,8 @@ export class ServedChildren {
   }
 
   /** The next child on record, if it is this one. */
-  #take(asked: AskedChild, sync: boolean): ChildRecord | undefined {
+  #take(live: AskedChild, sync: boolean): ChildRecord | undefined {
+    const asked = this.#asRecorded(live);
     let next: ChildRecord | undefined;
     for (const record of this.#records) {
       if (this.#given.has(record)) continue;
@@ -118,7 +123,14 @@ export class ServedChildren {
     return undefined;
   }
 
-  #compareInput(record: ChildRecord, written: Buffer): void {
+  #asRecorded({ file, argv, cwd }: AskedCommand): AskedCommand {
+    const paths = this.#paths;
+    if (!paths) return { file, argv, cwd };
+    return { file, argv: argv.map((arg) => paths.toRecorded(arg)), cwd: paths.relativeToRecorded(cwd) };
+  }
+
+  #compareInput(record: ChildRecord, live: Buffer): void {
+    const written = this.#paths ? Buffer.from(this.#paths.bytesToRecorded(live)) : live;
     const differences = inputDifferences(record, written, this.#secrets);
     if (differences.length > 0) {
       this.#host.unknown(`the child process ${record.file} was given another input`, differences);

@@ -1,5 +1,5 @@
 /** What is said of a replay when it stops: the first divergence, what kept it from going on, or that it came to its end. */
-import type { DivergenceContext, Draw } from '../divergence/types.ts';
+import type { ComparedValue, DivergenceContext, Draw } from '../divergence/types.ts';
 import { compared, compareEnvironment } from './compared-facts.ts';
 import type { Course } from './course.ts';
 import { KEPT_DRAWS, textOf } from './draw-replay.ts';
@@ -16,6 +16,8 @@ export interface VerdictOptions {
   run: RecordedRun;
   /** Facts of this process. */
   live: NonNullable<ProcessReport['live']>;
+  /** Files that were others when the run was recorded. */
+  changedFiles?: readonly ComparedValue[];
   /** Ends the process with this report; called once. */
   stop: (report: ProcessReport) => void;
   /** Makes the explanation of a divergence. */
@@ -108,11 +110,11 @@ export class Verdicts {
   }
 
   #facts(): Pick<DivergenceContext, 'environment' | 'files' | 'versions' | 'run'> {
-    const { run, live } = this.#options;
+    const { run, live, changedFiles = [] } = this.#options;
     const { start } = run;
     return {
       environment: compareEnvironment(start.environment, live.environment),
-      files: compared(live.argv[0] ?? 'entry', start.entryDigest, live.entryDigest),
+      files: [...compared(live.argv[0] ?? 'entry', start.entryDigest, live.entryDigest), ...changedFiles],
       versions: compared('node', start.node, live.node),
       run: start.runId,
     };

@@ -28,6 +28,7 @@ function warningsOf(facts: ReceiptFacts): string[] {
     ...(facts.code.digest.recorded === facts.code.digest.live
       ? []
       : [`changed since it was recorded: ${facts.code.entry.live ?? 'the entry file'}`]),
+    ...(facts.files?.notes ?? []),
     ...(facts.code.changedFiles ?? []).map((file) => `changed since it was recorded: ${file}`),
   ];
 }

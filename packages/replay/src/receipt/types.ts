@@ -35,6 +35,8 @@ export interface ReceiptFacts {
   processes: { served: number; started: number };
   /** What the recording says could not be recorded. */
   notReplayable: readonly { what: string; count: number }[];
+  /** The directory that the program ran in: a copy of its own, or the one that it is in; and what is to be said of its files. */
+  files?: { isCopy: boolean; notes: readonly string[] };
   /** Exit code, standard output and so on, recorded and live; digests for streams and files. */
   outcome: readonly ComparedValue[];
   divergence?: Divergence;

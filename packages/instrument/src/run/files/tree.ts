@@ -31,7 +31,8 @@ export function seeTree(root: string, without: readonly string[] = []): SeenTree
   const visit = (directory: string, prefix: string, depth: number): void => {
     for (const name of namesIn(directory)) {
       const path = join(directory, name);
-      if (PASSED_OVER.has(name) || without.includes(path)) continue;
+      // A name with a backslash is a path on other systems.
+      if (PASSED_OVER.has(name) || name.includes('\\') || without.includes(path)) continue;
       const entry = see(path);
       if (!entry) continue;
       if (tree.entries.size >= MAX_TREE_ENTRIES || depth > MAX_DEPTH) {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { DEFAULT_DIRECTORY } from '@orangebox/schema';
 import type { RunKit } from '../../run-kit.ts';
+import { signFiles } from '../command-signature.ts';
 import { environmentKey } from '../run-facts.ts';
 import { ContentStore } from './content-store.ts';
 import { type FileChanger, WatchedFiles } from './watched-files.ts';
@@ -14,7 +15,7 @@ export interface FileWatch {
 }
 
 /** Undefined in workers, whose process watches already, and in child processes, which are served and not run again. */
-export function watchFiles(kit: RunKit, notReplayable: (what: string) => void): FileWatch | undefined {
+export function watchFiles(kit: RunKit, runId: string, notReplayable: (what: string) => void): FileWatch | undefined {
   if (!isMainThread || kit.config.runParent !== undefined) return undefined;
   const attempt = (work: () => void): void => {
     try {
@@ -28,7 +29,10 @@ export function watchFiles(kit: RunKit, notReplayable: (what: string) => void): 
     const root = process.cwd();
     const recordings = resolve(root, kit.config.runDirectory ?? DEFAULT_DIRECTORY);
     const watched = new WatchedFiles(root, [recordings], {
-      record: (record) => kit.record(record),
+      record: (record) => {
+        const signature = signFiles(recordings, runId, record);
+        kit.record(signature === undefined ? record : { ...record, signature });
+      },
       notReplayable,
       holdsSecret: (bytes) => kit.holdsSecret(bytes),
       store: new ContentStore(recordings),

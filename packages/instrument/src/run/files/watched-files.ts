@@ -1,6 +1,6 @@
 /** Records the files of the working directory: as they were at the start, and each change with who made it. */
 import { join } from 'node:path';
-import type { FileChange, FileState, RunRecord } from '@orangebox/schema';
+import type { FileChange, FilesChangedRecord, FileState, RunFilesRecord } from '@orangebox/schema';
 import { type ContentStore, MAX_KEPT_BYTES } from './content-store.ts';
 import { keyedContentHash, MAX_HASHED_BYTES, readContent } from './file-content.ts';
 import { isSecretName } from './secret-names.ts';
@@ -17,7 +17,7 @@ const MAX_NAMED = 20;
 
 /** What the watching works with. */
 export interface FilesHost {
-  record(record: RunRecord): void;
+  record(record: RunFilesRecord | FilesChangedRecord): void;
   /** Something that no replay can give again. */
   notReplayable(what: string): void;
   /** Whether a content has a secret in it that the recorder knows. */

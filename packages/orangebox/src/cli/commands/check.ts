@@ -11,6 +11,7 @@ import { codedError, errnoOf, EXIT, exitCodeOf } from '../exit-codes.ts';
 import { isDirectory } from '../locate.ts';
 import { parseCount, parseDuration } from '../parse-options.ts';
 import { findRecordings } from '../replay-run/find-recordings.ts';
+import { type PlaceOptions, placeOptions } from '../replay-run/replay-place.ts';
 import { recordedCommand } from '../replay-run/recorded-command.ts';
 import { replayFound } from '../replay-run/replay-found.ts';
 import { readRules } from '../replay-run/rules-file.ts';
@@ -23,6 +24,8 @@ export interface CheckOptions {
   rules?: string;
   timeout: string;
   yes?: boolean;
+  inPlace?: boolean;
+  trustFiles?: boolean;
   json?: boolean;
 }
 
@@ -52,7 +55,9 @@ export async function check(
   const rules = readRules(context, options.rules);
   const found = findJobs(resolve(cwd, place), words, cwd);
   if (words.length === 0 && options.yes !== true && !(await agree(context, found))) return EXIT.refused;
-  const checked = await atOnce(found, jobs, (job) => checkOne(context, job, rules, timeoutMs));
+  const checked = await atOnce(found, jobs, (job) =>
+    checkOne(context, job, { rules, timeoutMs, ...placeOptions(options) }),
+  );
   if (options.junit !== undefined) writeFileSync(resolve(cwd, options.junit), junitXml(checked));
   terminal.line((options.json === true ? checked.map(jsonLine).join('\n') : checkSummary(checked)).trimEnd());
   return checkExitCode(checked);
@@ -100,8 +105,7 @@ function agree(context: CommandContext, jobs: readonly Job[]): Promise<boolean> 
 async function checkOne(
   context: CommandContext,
   { directory, found, command }: Job,
-  rules: readonly MatchRule[],
-  timeoutMs: number,
+  how: PlaceOptions & { rules: readonly MatchRule[]; timeoutMs: number },
 ): Promise<CheckedRun> {
   const startedMs = performance.now();
   const about = (): Omit<CheckedRun, 'receipt' | 'error'> => ({
@@ -111,7 +115,7 @@ async function checkOne(
   });
   try {
     if (!found) throw new OrangeboxError('OBX_RUN_NOT_FOUND', 'no replayable run can be read here');
-    const receipt = await replayFound(context, { found, directory, command, rules, stdio: 'ignore', timeoutMs });
+    const receipt = await replayFound(context, { found, directory, command, stdio: 'ignore', ...how });
     return { ...about(), receipt };
   } catch (error) {
     const { code, message } = codedError(error) ?? {

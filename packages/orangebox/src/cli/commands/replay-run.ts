@@ -7,6 +7,7 @@ import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { locate } from '../locate.ts';
 import { parseSpeed } from '../parse-options.ts';
+import { placeOptions } from '../replay-run/replay-place.ts';
 import { agreedCommand } from '../replay-run/agreed-command.ts';
 import { CannotStart, replayFound } from '../replay-run/replay-found.ts';
 import { readRules } from '../replay-run/rules-file.ts';
@@ -18,6 +19,9 @@ export interface ReplayRunOptions {
   rules?: string;
   receipt?: string;
   yes?: boolean;
+  inPlace?: boolean;
+  keep?: boolean;
+  trustFiles?: boolean;
   unpinned?: boolean;
   timing?: string;
   json?: boolean;
@@ -48,6 +52,7 @@ export async function replayRun(
       command,
       rules,
       stdio: 'inherit',
+      ...placeOptions(options),
       ...(speed === undefined ? {} : { speed }),
       ...(options.unpinned === true ? { unpinned: { isUnified: true } } : {}),
     });

@@ -1,6 +1,7 @@
 /** What was observed of a replay, put together for its receipt. */
 import type { ReceiptFacts } from '@orangebox/replay';
 import type { FoundRun, ProcessReport, RecordedRun } from '@orangebox/replay/process';
+import type { ReplayPlace } from './replay-place.ts';
 
 /** What a replay left behind. */
 export interface ReplayOutcome {
@@ -14,13 +15,15 @@ export interface ReplayOutcome {
   digest: string;
   /** Outside values were others: what it prints may be another. */
   isUnpinned: boolean;
+  /** Where it ran. */
+  place: ReplayPlace & { isKept: boolean };
 }
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
 /** The facts. A difference of output counts only where the program ran to its end. */
 export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
-  const { found, command, reports, recorded, digest, isUnpinned } = replayed;
+  const { found, command, reports, recorded, digest, isUnpinned, place } = replayed;
   // A thread may have said how it went, and the program have died before it could.
   const main = reports.find(({ threadId }) => threadId === 0);
   const { start } = found;
@@ -41,6 +44,7 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
             : [
                 compared('standard output', end.stdout.sha256, main.end.stdout.sha256),
                 compared('standard error', end.stderr.sha256, main.end.stderr.sha256),
+                ...place.differences().map(({ name, ...file }) => ({ name: `file ${name}`, ...file })),
               ]),
         ]
       : [];
@@ -49,6 +53,7 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
     command,
     code: {
       entry: compared('entry', start.argv[0], main?.live?.argv[0] ?? start.argv[0]),
+      changedFiles: (place.plan.changedFiles ?? []).map(({ name }) => name).filter((name) => name !== start.argv[0]),
       digest: compared('digest', start.entryDigest, main?.live ? main.live.entryDigest : start.entryDigest),
     },
     versions: [compared('node', start.node, main?.live?.node ?? start.node)],
@@ -68,6 +73,14 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
     processes: { served: count(({ processesServed }) => processesServed), started: 0 },
     notReplayable: recorded.flatMap((run) => run.notReplayable.map(({ what, count: n }) => ({ what, count: n }))),
     outcome,
+    files: {
+      ...place.facts,
+      notes: [
+        ...place.facts.notes,
+        ...reports.flatMap(({ filesNotApplied }) => filesNotApplied.map((path) => `not changed as on record: ${path}`)),
+        ...(place.isKept ? [`the copy of the working directory is kept: ${place.cwd}`] : []),
+      ],
+    },
     ...(divergence ? { divergence } : {}),
     isInstrumented: main !== undefined,
   };

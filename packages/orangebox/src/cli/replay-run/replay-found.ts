@@ -1,19 +1,20 @@
 /** Replays one recorded run in a process of its own and makes its receipt. */
 import { spawn, type StdioOptions } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { makeReceipt, type MatchRule, type Receipt } from '@orangebox/replay';
 import { type FoundRun, parseReports, readRun, runDigest, type UnpinnedPlan } from '@orangebox/replay/process';
 import { OrangeboxError } from '@orangebox/schema';
 import { passSignals } from '../commands/run.ts';
 import type { CommandContext } from '../context.ts';
 import { receiptFacts } from './receipt-facts.ts';
+import { makeReplayPlace, type PlaceOptions } from './replay-place.ts';
 import { replayEnvironment } from './replay-environment.ts';
 
 /** What is replayed, and how. */
-export interface ReplayRequest {
+export interface ReplayRequest extends PlaceOptions {
   found: FoundRun;
   /** The directory of recordings it was found in. */
   directory: string;
@@ -39,38 +40,68 @@ export class CannotStart extends Error {}
  * @throws CannotStart; OrangeboxError `OBX_REPLAY_TIMEOUT`, `OBX_RUN_*` and those of segments
  */
 export async function replayFound(context: CommandContext, request: ReplayRequest): Promise<Receipt> {
-  const { found, directory, command, rules, unpinned, speed } = request;
-  const scratch = mkdtempSync(join(tmpdir(), 'orangebox-replay-'));
+  const { found, command, rules, unpinned, speed, inPlace, keep, trustFiles } = request;
+  const { cwd } = context;
+  const directory = resolve(cwd, request.directory);
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'orangebox-replay-')));
+  const plan = join(scratch, 'plan.json');
+  const report = join(scratch, 'report');
+  let isKept = false;
   try {
-    const plan = join(scratch, 'plan.json');
-    const report = join(scratch, 'report');
+    const recorded = found.threads.map(({ files }) => readRun(files));
+    const run = recorded.find(({ start }) => start.threadId === 0) ?? recorded[0];
+    const place = makeReplayPlace({
+      cwd,
+      recordings: directory,
+      run,
+      command,
+      scratch,
+      ...(inPlace === true ? { inPlace } : {}),
+      ...(trustFiles === true ? { trustFiles } : {}),
+    });
+    isKept = keep === true && place.facts.isCopy;
+    const threads = found.threads.map(({ threadId, files }) => ({
+      threadId,
+      files: files.map((f) => resolve(cwd, f)),
+    }));
     writeFileSync(
       plan,
-      JSON.stringify({ runId: found.runId, threads: found.threads, report, rules, unpinned, speed }),
+      JSON.stringify({ runId: found.runId, threads, report, rules, unpinned, speed, ...place.plan }),
       {
         mode: 0o600,
       },
     );
     const env = replayEnvironment(context.env, { found, plan, directory, preload: preloadPath() });
-    await ended(command, request, request.environmentOrder === 'reversed' ? reversed(env) : env);
+    const inCopy = place.facts.isCopy ? { ...env, PWD: place.cwd } : env;
+    const live = request.environmentOrder === 'reversed' ? reversed(inCopy) : inCopy;
+    await ended(place.command, place.cwd, request, live);
     const reports = parseReports(readReport(report));
     const failure = reports.find((one) => one.failure)?.failure;
     if (failure) throw new OrangeboxError(isCoded(failure.code) ? failure.code : 'OBX_RUN_UNREADABLE', failure.message);
-    const recorded = found.threads.map(({ files }) => readRun(files));
     return makeReceipt(
-      receiptFacts({ found, command, reports, recorded, digest: runDigest(found), isUnpinned: unpinned !== undefined }),
+      receiptFacts({
+        found,
+        command,
+        reports,
+        recorded,
+        digest: runDigest(found),
+        isUnpinned: unpinned !== undefined,
+        place: { ...place, isKept },
+      }),
     );
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    if (isKept) for (const own of [plan, report]) rmSync(own, { force: true });
+    else rmSync(scratch, { recursive: true, force: true });
   }
 }
 
 async function ended(
   [program = '', ...args]: readonly string[],
+  cwd: string,
   { stdio, timeoutMs }: ReplayRequest,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const child = spawn(program, args, { stdio, env });
+  const child = spawn(program, args, { stdio, env, cwd });
   const stop = passSignals((signal) => void child.kill(signal), process.stdin.isTTY === true);
   let isLate = false;
   const timer =

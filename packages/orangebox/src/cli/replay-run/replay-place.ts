@@ -1,0 +1,103 @@
+/** Where a recorded run is run again: in a copy of the working directory, or in the directory itself. */
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { ContentStore, environmentKey, keyedContentHash, seeTree, signFiles } from '@orangebox/instrument/run';
+import type { ReceiptFacts } from '@orangebox/replay';
+import { isSoundDirectory, PathPair, type RecordedRun, recordedFiles } from '@orangebox/replay/process';
+import { changedSince, type ComparedFile, type FileReader, writtenOtherwise } from './compare-files.ts';
+import { makeScratchCopy } from './scratch-copy.ts';
+
+/** What the user said of it. */
+export interface PlaceOptions {
+  /** In the directory itself: what the program writes is written there. */
+  inPlace?: boolean;
+  /** The copy is left where it is. */
+  keep?: boolean;
+  /** Contents of a recording that was not made here are used too. */
+  trustFiles?: boolean;
+}
+
+/** What has to be known of the run. */
+export interface PlaceRequest extends Omit<PlaceOptions, 'keep'> {
+  cwd: string;
+  /** Directory of recordings. */
+  recordings: string;
+  /** Of the main thread. */
+  run: RecordedRun | undefined;
+  command: readonly string[];
+  /** Directory of the replay's own files; a copy lies in it. */
+  scratch: string;
+}
+
+/** The place. */
+export interface ReplayPlace {
+  cwd: string;
+  command: readonly string[];
+  /** What the program's preload is told. */
+  plan: { copy?: string; appliesFiles?: boolean; changedFiles?: readonly ComparedFile[] };
+  facts: NonNullable<ReceiptFacts['files']>;
+  /** Files that were left otherwise than on record. */
+  differences(): ComparedFile[];
+}
+
+/** Makes it. @throws OrangeboxError `OBX_REPLAY_COPY`, `OBX_REPLAY_ENTRY` */
+export function makeReplayPlace(request: PlaceRequest): ReplayPlace {
+  const { cwd, recordings, run, command, scratch, inPlace, trustFiles } = request;
+  if (inPlace === true || run === undefined) {
+    return { cwd, command, plan: {}, facts: { isCopy: false, notes: [] }, differences: () => [] };
+  }
+  const { start, files: states } = run;
+  const files = recordedFiles(states ?? [], run.fileChanges);
+  const recordedCwd = start.cwd !== undefined && isSoundDirectory(start.cwd) ? start.cwd : cwd;
+  const isTrusted = trustFiles === true || isSigned(run, recordings);
+  const key = environmentKey(recordings);
+  const keyedHash = (sha256: string): string => keyedContentHash(key, sha256);
+  const store = isTrusted ? new ContentStore(recordings) : undefined;
+  const copy = makeScratchCopy(
+    { cwd, recordings, recordedCwd, files, store, keyedHash, entry: start.argv[0] },
+    scratch,
+  );
+  const isUnused = !isTrusted && [...files.after.values()].some((file) => file !== undefined);
+  const notes = [
+    ...(isUnused ? ['the files of this recording were not used: they were not recorded here (--trust-files)'] : []),
+    ...copy.notes,
+  ];
+  const known: FileReader = {
+    root: cwd,
+    keyedHash,
+    paths: recordedCwd === cwd ? undefined : new PathPair(recordedCwd, cwd),
+  };
+  const changedFiles = changedSince(files, seeTree(cwd, [recordings]), known);
+  const reader: FileReader = { root: copy.root, original: cwd, keyedHash, paths: new PathPair(recordedCwd, copy.root) };
+  return {
+    cwd: copy.root,
+    command: [...command.slice(0, 1), ...command.slice(1).map((word) => moved(word, cwd, copy.root))],
+    plan: { copy: copy.root, appliesFiles: isTrusted, changedFiles },
+    facts: { isCopy: true, notes },
+    // Nothing can be said where nothing is on record.
+    differences: () => (states === undefined ? [] : writtenOtherwise(files, copy.begun, reader)),
+  };
+}
+
+/** A path in the directory, in its copy. */
+function moved(word: string, from: string, to: string): string {
+  if (!isAbsolute(word)) return word;
+  const inside = relative(from, resolve(word));
+  return inside === '..' || inside.startsWith('../') || isAbsolute(inside) ? word : join(to, inside);
+}
+
+/** Whether all that is said of files was recorded here: a program loads what it finds. */
+function isSigned({ start, files = [], fileChanges }: RecordedRun, recordings: string): boolean {
+  return [...files, ...fileChanges].every(({ signature, ...record }) => {
+    const own = signFiles(recordings, start.runId, record);
+    return own !== undefined && own === signature;
+  });
+}
+
+/** The options of a command that are of the place. */
+export function placeOptions({ inPlace, keep, trustFiles }: PlaceOptions): PlaceOptions {
+  return {
+    ...(inPlace === true ? { inPlace } : {}),
+    ...(keep === true ? { keep } : {}),
+    ...(trustFiles === true ? { trustFiles } : {}),
+  };
+}
