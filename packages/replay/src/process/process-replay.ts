@@ -168,7 +168,7 @@ export class ProcessReplay implements QueueHost {
         scope: scopeOfAct(act),
         detail: isCancel
           ? `the recorded program gave up on ${wordsOf(act)} here; this one waits`
-          : `the program waits, and has not made ${wordsOf(act)}`,
+          : `the program waits, and has not made ${wordsOf(act)}${this.#newTimer()}`,
       });
       return;
     }
@@ -206,6 +206,13 @@ export class ProcessReplay implements QueueHost {
       event.seq,
       `timer ${timerId} is a ${timer.kind} of ${timer.delayMs} ms (${timer.at}), and was a ${kind} of ${delayMs} ms (${event.timer.at ?? 'unknown'})`,
     );
+  }
+
+  /** What a program may wait for that never comes, since it did not when it was recorded. */
+  #newTimer(): string {
+    const fired = new Set(this.#options.run.timers.map(({ timerId }) => timerId));
+    const timer = this.timers.newestBeside(fired);
+    return timer ? `; a ${timer.kind} of ${timer.delayMs} ms (${timer.at}), which never fired on record, waits` : '';
   }
 
   #drifted(event: number, detail: string): void {

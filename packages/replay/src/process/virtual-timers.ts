@@ -89,6 +89,11 @@ export class VirtualTimers {
     return this.#waiting.get(timerId);
   }
 
+  /** The newest timer that waits and is none of these. */
+  newestBeside(ids: ReadonlySet<number>): VirtualTimer | undefined {
+    return [...this.#waiting.values()].findLast(({ id }) => !ids.has(id));
+  }
+
   /** Timers that wait, and those of them that can be cleared by a number. */
   get sizes(): { waiting: number; numbered: number } {
     return { waiting: this.#waiting.size, numbered: this.#byNumber.size };
