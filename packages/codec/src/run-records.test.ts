@@ -49,7 +49,8 @@ const records: RunRecord[] = [
     child: 4,
     changes: [{ kind: 'deleted', file: { path: 'a.txt', type: 'file', mode: 0o644 } }],
   },
-  { type: 'runEnd', seq: 6, exitCode: 0, stdout: output, stderr: output },
+  { type: 'threadEvent', seq: 6, kind: 'message', worker: 0 },
+  { type: 'runEnd', seq: 7, exitCode: 0, stdout: output, stderr: output },
 ];
 const segment = (...parts: Uint8Array[]): Uint8Array =>
   Buffer.concat([encodeSegmentHeader(), ...parts.map((part) => Buffer.from(part))]);

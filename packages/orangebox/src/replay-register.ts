@@ -59,6 +59,7 @@ function start(planFile: string): void {
         draws: replay.draws,
         timers: replay.timers,
         children: replay.children,
+        threads: replay.threads,
         sites: new CallSites(ownDirectories, process.cwd(), paths?.recorded),
       });
       const nothing = { sha256: '', sizeBytes: 0 };

@@ -38,6 +38,7 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
     case 'timerFired':
       return record.at === undefined ? record : { ...record, at: text(record.at) };
     case 'runEnd':
+    case 'threadEvent':
       return record;
     case 'runFiles':
       return { ...record, files: record.files.map((file) => redactFile(file, text)) };

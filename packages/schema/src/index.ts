@@ -74,6 +74,8 @@ export {
   type ShippedRecord,
   type SpansBy,
   type SpansSentRecord,
+  type ThreadEventKind,
+  type ThreadEventRecord,
   type TimerFiredRecord,
   type TimerKind,
   type ToolRecord,

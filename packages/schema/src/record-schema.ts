@@ -183,6 +183,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
     { changes: list(object({ kind: { enum: ['created', 'changed', 'deleted'] }, file: fileState })) },
     { child: count, signature: text },
   ),
+  threadEvent: object({ seq: count, kind: { enum: ['message', 'online', 'error', 'exit'] } }, { worker: count }),
 };
 
 /** A record type whose content is JSON. */

@@ -62,6 +62,7 @@ export const RECORD_TYPE = {
   runEnd: 22,
   runFiles: 23,
   filesChanged: 24,
+  threadEvent: 25,
 } as const;
 
 /** Name of a record type. */
@@ -369,6 +370,18 @@ export interface OutputDigest {
   sizeBytes: number;
 }
 
+/** What comes of another thread: a message, or how a worker fares. */
+export type ThreadEventKind = 'message' | 'online' | 'error' | 'exit';
+
+/** Something came to this thread of a worker that it had made, or of the thread that had made it. The message is not on record. */
+export interface ThreadEventRecord {
+  type: 'threadEvent';
+  seq: number;
+  kind: ThreadEventKind;
+  /** Number of the worker in the order in which this thread's workers were made, from 0; absent: of the thread that made this one. */
+  worker?: number;
+}
+
 /** A file, link or directory below the working directory, as it was at one time. */
 export interface FileState {
   /** Relative to the working directory, with `/`. */
@@ -429,7 +442,8 @@ export type RunRecord =
   | ChildRecord
   | RunEndRecord
   | RunFilesRecord
-  | FilesChangedRecord;
+  | FilesChangedRecord
+  | ThreadEventRecord;
 
 const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRecord['type']>([
   'runStart',
@@ -440,6 +454,7 @@ const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRec
   'runEnd',
   'runFiles',
   'filesChanged',
+  'threadEvent',
 ]);
 
 /** Whether a record, or what is known of one by its type, is of a replayable run rather than of a call. */

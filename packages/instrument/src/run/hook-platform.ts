@@ -4,9 +4,10 @@ import type { CallSites } from './call-site.ts';
 import { hookChildren } from './child-hooks.ts';
 import { hookClocks } from './clock-hooks.ts';
 import { hookHost } from './host-hooks.ts';
-import type { ChildPort, DrawPort, TimerPort, Undo } from './ports.ts';
+import type { ChildPort, DrawPort, ThreadPort, TimerPort, Undo } from './ports.ts';
 import { hookRandom } from './random-hooks.ts';
 import { undoAll } from './replace.ts';
+import { hookThreads } from './thread-hooks.ts';
 import { hookTimers } from './timer-hooks.ts';
 
 /** Who stands behind the hooks. */
@@ -14,19 +15,22 @@ export interface PlatformHooks {
   draws: DrawPort;
   timers: TimerPort;
   children: ChildPort;
+  /** Without it, what comes of other threads comes when it comes. */
+  threads?: ThreadPort;
   sites: CallSites;
   /** What child processes are told: whose they are. */
   runId?: string;
 }
 
 /** Puts them in place, for ES modules too. */
-export function hookPlatform({ draws, timers, children, sites, runId }: PlatformHooks): Undo {
+export function hookPlatform({ draws, timers, children, threads, sites, runId }: PlatformHooks): Undo {
   const undo = undoAll([
     hookClocks(draws, sites),
     hookRandom(draws, sites),
     hookHost(draws, sites),
     hookTimers(timers, sites),
     hookChildren(children, runId),
+    ...(threads ? [hookThreads(threads)] : []),
   ]);
   syncBuiltinESMExports();
   return () => {

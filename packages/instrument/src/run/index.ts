@@ -16,6 +16,7 @@ export type {
   DrawPort,
   SyncChildResult,
   SyncChildStart,
+  ThreadPort,
   TimerPort,
   TimerRequest,
   Undo,

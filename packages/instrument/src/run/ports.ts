@@ -1,5 +1,5 @@
 /** Between the hooks in the platform and who stands behind them: the recording of a run, or its replay. */
-import type { TimerKind } from '@orangebox/schema';
+import type { ThreadEventKind, TimerKind } from '@orangebox/schema';
 
 /** An outside value as the program sees it. */
 export type Drawn = number | string | bigint | Uint8Array;
@@ -67,6 +67,12 @@ export interface ChildPort {
   /** `child` is the program's object, without a process yet; `real` starts one for it. */
   spawn(child: object, start: ChildStart, real: () => unknown): unknown;
   runSync(start: SyncChildStart, real: () => SyncChildResult): SyncChildResult;
+}
+
+/** Gives the program what comes of other threads. */
+export interface ThreadPort {
+  /** Something came; `deliver` gives it to the program. `worker` as on record. */
+  came(kind: ThreadEventKind, worker: number | undefined, deliver: () => void): void;
 }
 
 /** Takes a hook out again. */

@@ -11,7 +11,7 @@ import { DrawLog } from './draw-log.ts';
 import { watchFiles } from './files/watch-files.ts';
 import { hookPlatform } from './hook-platform.ts';
 import { watchOutput } from './output.ts';
-import type { TimerPort, Undo } from './ports.ts';
+import type { ThreadPort, TimerPort, Undo } from './ports.ts';
 import { whenProcessEnds } from './process-end.ts';
 import { undoAll } from './replace.ts';
 import { RecordedChildren } from './recorded-children.ts';
@@ -62,7 +62,14 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     notReplayable,
     ...(files ? { starting: () => files.look(), ended: (record) => files.look(record) } : {}),
   });
-  const undoHooks = hookPlatform({ draws, timers: recordedTimers(kit, draws), children, sites, runId });
+  const undoHooks = hookPlatform({
+    draws,
+    timers: recordedTimers(kit, draws),
+    children,
+    threads: recordedThreads(kit, draws),
+    sites,
+    runId,
+  });
   const undoEnd = whenProcessEnds((exitCode) => {
     try {
       draws.flush();
@@ -106,6 +113,18 @@ function runIdOf({ config }: RunKit): string {
   const runId = typeof inherited === 'string' ? inherited : (given ?? `run-${randomBytes(6).toString('hex')}`);
   setEnvironmentData(RUN_ID_KEY, runId);
   return runId;
+}
+
+/** What comes of other threads, each noted. */
+function recordedThreads(kit: RunKit, draws: DrawLog): ThreadPort {
+  return {
+    came(kind, worker, deliver) {
+      draws.flush();
+      const from = worker === undefined ? {} : { worker };
+      kit.record({ type: 'threadEvent', seq: kit.nextDelivery(), kind, ...from });
+      deliver();
+    },
+  };
 }
 
 /** The platform's timers, each firing noted. */

@@ -14,6 +14,8 @@ export interface QueueHost {
   release(events: readonly RunEvent[]): void;
   /** Place of the earliest recorded outside value that was not drawn. */
   nextDraw(): number | undefined;
+  /** Whether another thread may bring the event yet, which takes it as long as it takes. */
+  mayCome(event: RunEvent): boolean;
   /** Changes with whatever the program does that the queue is not told of. */
   activity(): number;
   /** The program is quiescent and did not do what the recorded one had done before this event. */
@@ -160,6 +162,7 @@ export class DeliveryQueue {
     this.#windowTurns++;
     if (windowMs < QUIET_MS || this.#windowTurns < QUIET_TURNS) return false;
     if (nowMs - this.#activeAtMs > BUSY_QUIET_MS) return true;
+    if (this.next && this.#host.mayCome(this.next)) return false;
     // Compression, hashes and other threads are seen by the time that they take only.
     const isComputing = platform.cpuMs() - this.#windowCpuMs > BUSY_SHARE * windowMs;
     if (!isComputing && !process.getActiveResourcesInfo().some((name) => THREAD_WORK.has(name))) return true;

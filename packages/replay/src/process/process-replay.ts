@@ -8,6 +8,7 @@ import { DrawReplay } from './draw-replay.ts';
 import type { AppliedFiles } from './files/applied-files.ts';
 import type { PathPair } from './files/path-pair.ts';
 import { GivenAnswers } from './given-answers.ts';
+import { HeldThreads } from './held-threads.ts';
 import { PlayedConnections } from './played-connections.ts';
 import type { ProcessReport } from './process-report.ts';
 import { RecordedPace } from './pace.ts';
@@ -37,6 +38,7 @@ export class ProcessReplay implements QueueHost {
   readonly draws: DrawReplay;
   readonly timers: VirtualTimers = new VirtualTimers();
   readonly children: ServedChildren;
+  readonly threads: HeldThreads;
   readonly #options: ProcessReplayOptions;
   readonly #course: Course;
   readonly #verdicts: Verdicts;
@@ -54,6 +56,7 @@ export class ProcessReplay implements QueueHost {
     const course = new Course(new DeliveryQueue(order, this));
     const verdicts = new Verdicts(options, course);
     this.#course = course;
+    this.threads = new HeldThreads(run.threadEvents);
     this.#verdicts = verdicts;
     this.#requests = new AskedRequests(run, order, { rules, course, verdicts, paths });
     this.#connections = new PlayedConnections(this.#requests, course);
@@ -134,6 +137,8 @@ export class ProcessReplay implements QueueHost {
         return this.timers.waiting(event.timer) !== undefined;
       case 'child':
         return this.children.isLive(event.child);
+      case 'thread':
+        return this.threads.isHere(event.event);
     }
   }
 
@@ -144,7 +149,8 @@ export class ProcessReplay implements QueueHost {
     else if (first.kind === 'child') {
       if (first.event.kind === 'exit') this.#options.files?.childEnded(first.child.seq);
       this.children.give(first.child, first.event);
-    } else this.#answers.give(first.exchange, events);
+    } else if (first.kind === 'thread') this.threads.give(first.event);
+    else this.#answers.give(first.exchange, events);
   }
 
   waitMs(event: RunEvent): number {
@@ -155,8 +161,12 @@ export class ProcessReplay implements QueueHost {
     return this.draws.nextSeq;
   }
 
+  mayCome(event: RunEvent): boolean {
+    return event.kind === 'thread' && this.threads.mayCome(event.event);
+  }
+
   activity(): number {
-    return this.#course.moves + this.draws.count + this.timers.changes;
+    return this.#course.moves + this.draws.count + this.timers.changes + this.threads.arrivals;
   }
 
   missing(act: RunAct | undefined, event: RunEvent): void {
@@ -178,6 +188,13 @@ export class ProcessReplay implements QueueHost {
         event.seq,
         `no ${kind} waits where timer ${timerId} (${delayMs} ms${at === undefined ? '' : `, ${at}`}) fired when it was recorded`,
       );
+      return;
+    }
+    if (event.kind === 'thread') {
+      const { kind, worker, seq } = event.event;
+      const what = kind === 'message' ? 'no message came' : `nothing was heard of its "${kind}"`;
+      const detail = `${what} from ${worker === undefined ? 'the thread that made this one' : `worker ${worker}`}`;
+      this.#verdicts.diverge({ kind: 'environment', event: seq, scope: [], detail });
       return;
     }
     this.#verdicts.diverge({

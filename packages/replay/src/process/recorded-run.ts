@@ -13,6 +13,7 @@ import {
   type RunFilesRecord,
   type RunStartRecord,
   type SegmentRecord,
+  type ThreadEventRecord,
   type TimerFiredRecord,
 } from '@orangebox/schema';
 import { isSoundChange, isSoundFile } from './files/sound-files.ts';
@@ -34,6 +35,7 @@ export interface RecordedRun {
   draws: DrawnValue[];
   timers: TimerFiredRecord[];
   children: ChildRecord[];
+  threadEvents: ThreadEventRecord[];
   notReplayable: NotReplayableRecord[];
   /** The working directory at the start; undefined where nothing is on record of it. */
   files: RunFilesRecord[] | undefined;
@@ -51,6 +53,7 @@ export function readRun(files: readonly string[]): RecordedRun {
     draws: [],
     timers: [],
     children: [],
+    threadEvents: [],
     notReplayable: [],
     files: undefined,
     fileChanges: [],
@@ -116,6 +119,9 @@ function sort(
       if (changes.length < record.changes.length) run.isDamaged = true;
       return;
     }
+    case 'threadEvent':
+      run.threadEvents.push(record);
+      return;
     case 'notReplayable':
       run.notReplayable.push(record);
       return;

@@ -1,6 +1,6 @@
 /** What came to the recorded program, in order, and what the program did between. */
 import type { ExchangeRecords } from '@orangebox/codec';
-import type { ChildEvent, ChildRecord, ChunkRecord, TimerFiredRecord } from '@orangebox/schema';
+import type { ChildEvent, ChildRecord, ChunkRecord, ThreadEventRecord, TimerFiredRecord } from '@orangebox/schema';
 import type { RecordedRun } from './recorded-run.ts';
 
 /** Something that came to the program. */
@@ -10,6 +10,7 @@ export type RunEvent = { seq: number; startsTurn: boolean } & (
   | { kind: 'end'; exchange: ExchangeRecords }
   | { kind: 'timer'; timer: TimerFiredRecord }
   | { kind: 'child'; child: ChildRecord; event: ChildEvent }
+  | { kind: 'thread'; event: ThreadEventRecord }
 );
 
 /** Something that the program did. */
@@ -66,6 +67,7 @@ export function orderOf(run: RecordedRun): RunOrder {
     if (child.sync) continue;
     for (const event of child.events) events.push({ seq: event.seq, kind: 'child', child, event } as RunEvent);
   }
+  for (const event of run.threadEvents) events.push({ seq: event.seq, kind: 'thread', event } as RunEvent);
   const used = new Set<number>(run.draws.map(({ seq }) => seq));
   for (const { seq } of [...events, ...acts]) used.add(seq);
   for (const { start, requestEnd } of run.exchanges) for (const seq of [start.seq, requestEnd?.seq]) used.add(seq ?? 0);

@@ -58,8 +58,6 @@ function sorted(lines) {
 }
 
 const count = `let n = 0; process.stdin.on('data', (b) => (n += b.length)).on('end', () => console.log(n, Math.random()))`;
-/** One works at the bench at a time. */
-let bench = Promise.resolve();
 const inMain = {
   count: ({ part }) =>
     new Promise((resolve) => {
@@ -76,12 +74,15 @@ const inMain = {
     return { part, stdout, stderr };
   },
   borrow: ({ part }) => {
-    const answer = bench.then(() => {
-      const worker = new Worker(new URL(import.meta.url), { workerData: part });
-      return new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+    const worker = new Worker(new URL(import.meta.url), { workerData: part });
+    return new Promise((resolve, reject) => {
+      worker.once('message', (said) => {
+        console.log('heard of', part);
+        worker.postMessage({ thanks: Math.random() });
+        worker.once('exit', (code) => resolve({ ...said, code }));
+      });
+      worker.once('error', reject);
     });
-    bench = answer;
-    return answer;
   },
 };
 
@@ -95,5 +96,10 @@ if (isMainThread) {
 } else {
   const tools = Object.keys(inWorker).map((name) => define(name, `Please ${name} it`));
   const said = await converse(`worker for ${workerData}`, `It is about a ${workerData}, and a Nut.`, tools, inWorker);
+  const pressed = setInterval(() => inWorker.mark({ part: 'Nut' }), 1);
+  parentPort.once('message', ({ thanks }) => {
+    clearInterval(pressed);
+    process.exit(thanks < 0.5 ? 5 : 6);
+  });
   parentPort.postMessage({ said, random: Math.random() });
 }
