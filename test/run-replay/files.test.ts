@@ -126,7 +126,7 @@ describe('an agent that edits files', () => {
       expect(again.code).toBe(0);
       expect(again.receipt).toMatchObject({
         verdict: 'replayed',
-        rungs: { exact: 0, canonical: 0, unified: 2, rule: 0 },
+        rungs: { exact: 0, canonical: 0, unified: 3, rule: 0 },
         processes: { started: 0 },
         files: { isCopy: true, notes: [] },
         warnings: [],

@@ -1,5 +1,5 @@
 /** Records programs against the local provider and replays them without it. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Receipt } from '@orangebox/replay';
@@ -110,7 +110,7 @@ export async function recordProgram(program: RunProgram): Promise<RecordedProgra
 
 /** The path of a copy of the directory, where a program says it, as the directory's own. */
 function withoutCopy(text: string, directory: string): string {
-  const copy = new RegExp(`/[^\\s'"]*?orangebox-replay-\\w+/copy(?:/\\d+)*/${basename(directory)}`, 'g');
+  const copy = new RegExp(`${realpathSync(tmpdir())}/orangebox-replay-\\w+/copy(?:/\\d+)*/${basename(directory)}`, 'g');
   return text.replaceAll(copy, directory);
 }
 

@@ -2,6 +2,7 @@
  * The preload of a replay, put into a program by `orangebox replay RUN -- COMMAND`. The taps and hooks are those of the
  * recording; behind them stands what was recorded. Without a plan it does nothing.
  */
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
@@ -10,11 +11,18 @@ import {
   CallSites,
   ContentStore,
   hookPlatform,
+  redirectPaths,
   runFacts,
   watchOutput,
   whenProcessEnds,
 } from '@orangebox/instrument/run';
-import { openProcessReplay, sealUnrecordedThread, sealWorkers, workerReplayData } from '@orangebox/replay/process';
+import {
+  openProcessReplay,
+  parsePlan,
+  sealUnrecordedThread,
+  sealWorkers,
+  workerReplayData,
+} from '@orangebox/replay/process';
 import { DEFAULT_DIRECTORY } from '@orangebox/schema';
 import { readReplayPreload } from './replay-preload-config.ts';
 
@@ -27,11 +35,14 @@ if (plan !== undefined) start(plan);
 
 function start(planFile: string): void {
   const require = createRequire(__filename);
+  const recordings = resolve(directory ?? DEFAULT_DIRECTORY);
+  const { copy, copyOf } = parsePlan(readFileSync(planFile, 'utf8'));
+  if (copy !== undefined && copyOf) redirectPaths({ from: copyOf, to: copy, except: [recordings, dirname(planFile)] });
   sealWorkers(__filename, { plan: planFile, directory });
   const live = runFacts(process.env, config.openVariables, directory);
   // A worker that the preload was put into by us alone was not recorded either.
   if (!isMainThread && process.execArgv.includes(__filename) && sealUnrecordedThread(planFile, live)) return;
-  const store = new ContentStore(resolve(directory ?? DEFAULT_DIRECTORY));
+  const store = new ContentStore(recordings);
   const { replay, paths, refuse } = openProcessReplay(planFile, live, config.secrets, (sha256) => store.read(sha256));
   let hasBegun = false;
   const ownDirectories = [

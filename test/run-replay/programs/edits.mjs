@@ -16,6 +16,7 @@ const ask = async (content) => {
     ],
   });
   console.log(choices[0].message.content);
+  return choices[0].message.content;
 };
 const git = (...args) => execFileSync('git', args, { encoding: 'utf8' });
 const closed = (child) => new Promise((resolve) => child.on('close', (...end) => resolve(end)));
@@ -76,6 +77,10 @@ rmSync('by-sh.txt');
 git('add', '.');
 console.log(git('status', '--short'));
 console.log(git('rev-parse', '--show-toplevel').trim() === process.cwd());
+// A model names a file by the path that it was told: its answer is on record, and so is the directory of then.
+const told = /write (\S+)\.”/.exec(await ask(`write ${join(process.cwd(), 'told.txt')}.`))?.[1] ?? 'none';
+writeFileSync(told, 'as told');
+show('told.txt');
 await ask(
   `Done in ${process.cwd()}: ${readdirSync('.', { recursive: true })
     .filter((name) => /^(?!\.|node_modules)/.test(name))

@@ -1,13 +1,14 @@
 /** Run mode: loaded where a whole run is recorded or replayed, and nowhere else. */
 export { CallSites } from './call-site.ts';
 export { signCommand, signFiles, type SignedCommand } from './command-signature.ts';
-export { ContentStore, MAX_KEPT_BYTES, sha256Of } from './files/content-store.ts';
-export { keyedContentHash, readContent, type ReadContent } from './files/file-content.ts';
+export { ContentStore, sha256Of } from './files/content-store.ts';
+export { keyedContentHash, readContent } from './files/file-content.ts';
+export { redirectPaths } from './files/redirected-paths.ts';
 export { type SeenEntry, type SeenTree, seeTree } from './files/tree.ts';
 export { hookPlatform, type PlatformHooks } from './hook-platform.ts';
 export { startRecording } from './start-recording.ts';
 export { environmentKey, runFacts } from './run-facts.ts';
-export { type MappedBytes, watchOutput } from './output.ts';
+export { watchOutput } from './output.ts';
 export { whenProcessEnds } from './process-end.ts';
 export type {
   ChildPort,

@@ -33,6 +33,14 @@ describe('exact', () => {
     expect(once({ headers }, { headers: [['user-agent', 'OpenAI/JS 7.0.0']] })).toBe('0 exact');
   });
 
+  it('is no more than unified where a path in it stands for another', () => {
+    const body = { cwd: '/home/me' };
+    const matcher = createMatcher(onRecord({ body }, { body }));
+    expect(verdict(matcher.match({ ...asked({ body }), isMapped: true }))).toBe('0 unified');
+    expect(verdict(matcher.match(asked({ body })))).toBe('1 exact');
+    expect(matcher.report().rungs).toEqual({ exact: 1, canonical: 0, unified: 1, rule: 0 });
+  });
+
   it('gives each recorded request once, twins in their order, and then no more', () => {
     const matcher = createMatcher(onRecord({ body: 1 }, { body: 1 }));
     const results = [1, 2, 3].map(() => verdict(matcher.match(asked({ body: 1 }))));

@@ -1,6 +1,6 @@
 /** Process replay: what is loaded into a program that runs again. */
 export { isSoundDirectory, PathPair } from './files/path-pair.ts';
-export { type FilePlace, placeFile, targetWithin } from './files/place-files.ts';
+export { placeFile, targetWithin } from './files/place-files.ts';
 export { type RecordedFiles, recordedFiles } from './files/recorded-files.ts';
 export { findRun, findRuns, type FoundRun, runDigest } from './find-runs.ts';
 export { openProcessReplay, parsePlan, type ReplayPlan, sealUnrecordedThread } from './open-replay.ts';

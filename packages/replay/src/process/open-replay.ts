@@ -26,6 +26,8 @@ export interface ReplayPlan {
   speed?: number;
   /** Copy of the working directory that the program runs in; without it, it runs where it is. */
   copy?: string;
+  /** Directories whose paths lead to the copy. */
+  copyOf?: readonly string[];
   /** What child processes did to files is done again in the copy. */
   appliesFiles?: boolean;
   /** Files that were others when the run was recorded, by their SHA-256. */

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { ChildEvent, ChildRecord } from '@orangebox/schema';
 import { describe, expect, it } from 'vitest';
 import type { LeafDifference } from '../matching/types.ts';
+import { PathPair } from './files/path-pair.ts';
 import { ServedChildren } from './served-children.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -91,5 +92,25 @@ describe('a child process from a recording', () => {
       const { error } = run(children, []) as { error: Error & { errno?: number } };
       expect(error.errno).toBe(code === 'ENOENT' ? -2 : undefined);
     }
+  });
+});
+
+describe('where the working directory is another one', () => {
+  const paths = new PathPair('/home/me/app', '/tmp/copy/app');
+
+  it('a child is the one on record by the paths of either, and so is what is written to it', () => {
+    const found: LeafDifference[] = [];
+    const record = { argv: ['-c', 'cat /home/me/app/a.txt'], cwd: '../other', stdin: base64('in /home/me/app') };
+    const children = new ServedChildren(
+      [child(record), child({ ...record, seq: 2 })],
+      { served: () => undefined, unknown: (_what, differences) => void found.push(...differences) },
+      paths,
+    );
+    const cwd = '../../../home/me/other';
+    for (const at of ['/tmp/copy/app', '/home/me/app']) {
+      children.runSync({ file: 'sh', argv: ['-c', `cat ${at}/a.txt`], cwd, input: Buffer.from(`in ${at}`) });
+    }
+    expect(found).toEqual([]);
+    expect(children.served).toBe(2);
   });
 });

@@ -8,6 +8,8 @@ export const MAX_HASHED_BYTES: number = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
+let buffer: Buffer | undefined;
+
 /** What a file holds. */
 export interface ReadContent {
   sizeBytes: number;
@@ -25,18 +27,19 @@ export function readContent(path: string, maxBytes: number = MAX_HASHED_BYTES): 
     return undefined;
   }
   try {
+    // One for all: thousands of files are read one after the other.
+    const shared = (buffer ??= Buffer.allocUnsafeSlow(READ_BYTES));
     const hash = createHash('sha256');
     const kept: Buffer[] = [];
     let sizeBytes = 0;
     for (;;) {
-      const buffer = Buffer.allocUnsafe(READ_BYTES);
-      const size = readSync(fd, buffer, 0, READ_BYTES, null);
+      const size = readSync(fd, shared, 0, READ_BYTES, null);
       if (size === 0) break;
       sizeBytes += size;
       if (sizeBytes > maxBytes) return undefined;
-      const part = buffer.subarray(0, size);
+      const part = shared.subarray(0, size);
       hash.update(part);
-      if (sizeBytes <= MAX_KEPT_BYTES) kept.push(part);
+      if (sizeBytes <= MAX_KEPT_BYTES) kept.push(Buffer.from(part));
     }
     const sha256 = hash.digest('hex');
     return { sizeBytes, sha256, ...(sizeBytes <= MAX_KEPT_BYTES ? { bytes: Buffer.concat(kept) } : {}) };

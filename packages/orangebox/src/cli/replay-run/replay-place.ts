@@ -33,7 +33,7 @@ export interface ReplayPlace {
   cwd: string;
   command: readonly string[];
   /** What the program's preload is told. */
-  plan: { copy?: string; appliesFiles?: boolean; changedFiles?: readonly ComparedFile[] };
+  plan: { copy?: string; copyOf?: readonly string[]; appliesFiles?: boolean; changedFiles?: readonly ComparedFile[] };
   facts: NonNullable<ReceiptFacts['files']>;
   /** Files that were left otherwise than on record. */
   differences(): ComparedFile[];
@@ -71,7 +71,7 @@ export function makeReplayPlace(request: PlaceRequest): ReplayPlace {
   return {
     cwd: copy.root,
     command: [...command.slice(0, 1), ...command.slice(1).map((word) => moved(word, cwd, copy.root))],
-    plan: { copy: copy.root, appliesFiles: isTrusted, changedFiles },
+    plan: { copy: copy.root, copyOf: [...new Set([recordedCwd, cwd])], appliesFiles: isTrusted, changedFiles },
     facts: { isCopy: true, notes },
     // Nothing can be said where nothing is on record.
     differences: () => (states === undefined ? [] : writtenOtherwise(files, copy.begun, reader)),
