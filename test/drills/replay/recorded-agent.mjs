@@ -12,6 +12,9 @@ import { startProvider } from '../../fixtures/provider/server.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const cli = join(root, 'packages/orangebox/dist/cli.mjs');
 
+/** Where a copy was left, and the directory of the replay that it is in. */
+const KEPT = /: ((.*[/\\]orangebox-replay-[^/\\]+)[/\\].*)$/;
+
 /** Ends a replay that hangs; it counts as a failure. */
 const LONGEST_MS = 120_000;
 
@@ -88,10 +91,9 @@ export async function recordAgent({ file, packages, script = '', args = [], env:
   const digest = digestOf(recorded);
 
   async function replay(options = []) {
-    for (const name of Object.keys(filesIn(directory, placed))) rmSync(join(directory, name), { recursive: true });
     const receiptFile = join(directory, '.orangebox/receipt.json');
     rmSync(receiptFile, { force: true });
-    const words = ['replay', runId, '--receipt', receiptFile, ...options, '--', ...command];
+    const words = ['replay', runId, '--receipt', receiptFile, '--keep', ...options, '--', ...command];
     const startMs = performance.now();
     const again = await orangebox(words, directory, env);
     const milliseconds = performance.now() - startMs;
@@ -104,7 +106,11 @@ export async function recordAgent({ file, packages, script = '', args = [], env:
     }
     const exitCode = Number(receipt?.outcome.find(({ name }) => /exit/.test(name))?.live ?? Number.NaN);
     const ownAgain = end < 0 ? again.stderr : again.stderr.slice(0, end);
-    const shown = { ...again, own: ownAgain, exitCode, files: filesIn(directory, placed), receipt, milliseconds };
+    // It ran in a copy of the directory, as it was before the program wrote anything.
+    const copy = receipt?.files?.notes.map((note) => KEPT.exec(note)).find((match) => match !== null);
+    const files = copy === undefined ? {} : filesIn(copy[1], placed);
+    if (copy !== undefined) rmSync(copy[2], { recursive: true, force: true });
+    const shown = { ...again, own: ownAgain, exitCode, files, receipt, milliseconds };
     return { ...shown, digest: digestOf(shown) };
   }
 
@@ -120,6 +126,8 @@ export async function recordAgent({ file, packages, script = '', args = [], env:
       if (recorded.files[name] === files[name]) continue;
       found.push(`file ${name}: ${firstDifference(recorded.files[name] ?? '', files[name] ?? '')}`);
     }
+    const left = filesIn(directory, placed);
+    if (sha256(left) !== sha256(recorded.files)) found.push(`written beside the copy: ${Object.keys(left).join(', ')}`);
     if (receipt?.liveConnections !== 0) found.push(`${receipt?.liveConnections} connections`);
     if (receipt?.processes.started !== 0) found.push(`${receipt?.processes.started} processes started`);
     if (somebody.visits() > 0) found.push(`${somebody.visits()} connections reached the provider's place`);
