@@ -1,13 +1,13 @@
 /** What lies below a working directory: names, kinds and what tells that a file is no longer the same. */
 import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FileState } from '@orangebox/schema';
+import { DEFAULT_DIRECTORY, type FileState } from '@orangebox/schema';
 
 /** So many files, links and directories are looked at. */
 export const MAX_TREE_ENTRIES: number = 20_000;
 const MAX_DEPTH = 32;
-/** What is installed, and what git keeps for itself. */
-const PASSED_OVER: ReadonlySet<string> = new Set(['node_modules', '.git']);
+/** What is installed, what git keeps for itself, and recordings. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['node_modules', '.git', DEFAULT_DIRECTORY]);
 /** The one file of git's own that tells a program that there is a repository, and on which branch. */
 export const GIT_HEAD = '.git/HEAD';
 
@@ -28,25 +28,27 @@ export interface SeenTree {
 /** Looks. Links are not followed; `without`: absolute paths of directories that do not count. */
 export function seeTree(root: string, without: readonly string[] = []): SeenTree {
   const tree: SeenTree = { entries: new Map(), isWhole: true };
-  const visit = (directory: string, prefix: string, depth: number): void => {
-    for (const name of namesIn(directory)) {
-      const path = join(directory, name);
-      // A name with a backslash is a path on other systems.
-      if (PASSED_OVER.has(name) || name.includes('\\') || without.includes(path)) continue;
-      const entry = see(path);
-      if (!entry) continue;
-      if (tree.entries.size >= MAX_TREE_ENTRIES || depth > MAX_DEPTH) {
-        tree.isWhole = false;
-        return;
-      }
-      tree.entries.set(`${prefix}${name}`, entry);
-      if (entry.type === 'directory') visit(path, `${prefix}${name}/`, depth + 1);
-    }
-  };
   const git = see(join(root, '.git'));
   const head = git?.type === 'directory' ? see(join(root, GIT_HEAD)) : undefined;
   if (git && head?.type === 'file') tree.entries.set('.git', git).set(GIT_HEAD, head);
-  visit(root, '', 0);
+  // What lies deepest is left out first.
+  let level = [''];
+  for (let depth = 0; level.length > 0; depth++) {
+    const below: string[] = [];
+    for (const prefix of level) {
+      for (const name of namesIn(join(root, prefix))) {
+        const path = join(root, prefix, name);
+        // A name with a backslash is a path on other systems.
+        if (PASSED_OVER.has(name) || name.includes('\\') || without.includes(path)) continue;
+        const entry = see(path);
+        if (!entry) continue;
+        if (tree.entries.size >= MAX_TREE_ENTRIES || depth > MAX_DEPTH) return { ...tree, isWhole: false };
+        tree.entries.set(`${prefix}${name}`, entry);
+        if (entry.type === 'directory') below.push(`${prefix}${name}/`);
+      }
+    }
+    level = below;
+  }
   return tree;
 }
 

@@ -47,7 +47,8 @@ export function makeScratchCopy(source: CopySource, below: string): ScratchCopy 
   const note = (text: string): void => void (notes.length < MAX_NOTES && notes.push(text));
   const root = makeRoot(cwd, below);
   const tree = seeTree(cwd, [recordings]);
-  if (!tree.isWhole) note('not all files of the working directory were copied: there are too many');
+  if (!tree.isWhole)
+    note('not all files of the working directory were copied: there are too many; --in-place does without a copy');
   let sizeBytes = 0;
   for (const [path, { type, mode, target, sizeBytes: size }] of tree.entries) {
     if (files.before.has(path)) continue;

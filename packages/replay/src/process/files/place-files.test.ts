@@ -127,12 +127,14 @@ describe('links are made', () => {
     'a/../../outside',
     './../outside',
     'self/../../outside',
+    'd/up/../../outside',
     'node_modules/x',
     'a\\b',
   ])('not to %j', (target) => {
     expect(placeFile(place, link('self', '.'))).toBe(true);
+    expect(placeFile(place, link('d/up', '..'))).toBe(true);
     expect(placeFile(place, link('evil', target))).toBe(false);
-    expect(readdirSync(root)).toEqual(['self']);
+    expect(readdirSync(root)).toEqual(['d', 'self']);
   });
 });
 
