@@ -17,18 +17,19 @@ const echo = `
   });
 `;
 
-/** All that a worker's listeners see. */
-async function lifeOf(messages: unknown[]): Promise<unknown[]> {
-  const seen: unknown[] = [];
+/** All that a worker's listeners see; which of its two ports is read first is the platform's. */
+async function lifeOf(answers: unknown[]): Promise<{ messages: unknown[]; told: unknown[]; members: string[] }> {
+  const messages: unknown[] = [];
+  const told: unknown[] = [];
   const worker = new Worker(echo, { eval: true, workerData: 'own' });
-  worker.on('online', () => seen.push('online'));
+  worker.on('online', () => told.push('online'));
   worker.on('message', (message) => {
-    seen.push(message);
-    if (messages.length > 0) worker.postMessage(messages.shift());
+    messages.push(message);
+    if (answers.length > 0) worker.postMessage(answers.shift());
   });
-  worker.on('error', ({ message }) => seen.push(['error', message]));
+  worker.on('error', ({ message }) => told.push(['error', message]));
   const [code] = (await new Promise((resolve) => worker.on('exit', (...args) => resolve(args)))) as [number];
-  return [...seen, ['exit', code], Object.keys(worker).sort()];
+  return { messages, told: [...told, ['exit', code]], members: Object.keys(worker).sort() };
 }
 
 describe('what comes of other threads', () => {
@@ -44,11 +45,10 @@ describe('what comes of other threads', () => {
         },
       });
       expect(await lifeOf([...messages])).toEqual(without);
-      const expected = without.slice(0, -2).map((one) => {
-        if (one === 'online') return 'online 0';
-        return Array.isArray(one) ? 'error 0' : 'message 0';
-      });
-      expect(came).toEqual([...expected, 'exit 0']);
+      const told = without.told.map((one) => (Array.isArray(one) ? `${one[0]} 0` : `${one} 0`));
+      expect(came.filter((one) => one !== 'message 0')).toEqual(told);
+      expect(came.filter((one) => one === 'message 0')).toHaveLength(without.messages.length);
+      expect(came.at(-1)).toBe('exit 0');
     },
   );
 
@@ -77,7 +77,8 @@ describe('what comes of other threads', () => {
     worker.on('message', (message) => seen.push(message));
     await isOver;
     expect(seen).toEqual([]);
-    expect(kinds).toEqual(['online 0', 'message 0', 'message 0', 'exit 0']);
+    expect(kinds.filter((kind) => kind === 'message 0')).toHaveLength(2);
+    expect(kinds.at(-1)).toBe('exit 0');
     const exited = once(worker, 'exit');
     for (const deliver of held) deliver();
     expect(await exited).toEqual([0]);
@@ -92,7 +93,7 @@ describe('what comes of other threads', () => {
     const came: string[] = [];
     undo = hookThreads({ came: (kind) => void came.push(kind) });
     undo();
-    expect(await lifeOf(['end'])).toContain('last words');
+    expect((await lifeOf(['end'])).messages).toContain('last words');
     expect(came).toEqual([]);
   });
 });
