@@ -35,6 +35,8 @@ export interface ReplayPlace {
   /** What the program's preload is told. */
   plan: { copy?: string; copyOf?: readonly string[]; appliesFiles?: boolean; changedFiles?: readonly ComparedFile[] };
   facts: NonNullable<ReceiptFacts['files']>;
+  /** Files that changed since the run was recorded. */
+  changed: readonly string[];
   /** Files that were left otherwise than on record. */
   differences(): ComparedFile[];
 }
@@ -43,7 +45,7 @@ export interface ReplayPlace {
 export function makeReplayPlace(request: PlaceRequest): ReplayPlace {
   const { cwd, recordings, run, command, scratch, inPlace, trustFiles } = request;
   if (inPlace === true || run === undefined) {
-    return { cwd, command, plan: {}, facts: { isCopy: false, notes: [] }, differences: () => [] };
+    return { cwd, command, plan: {}, facts: { isCopy: false, notes: [] }, changed: [], differences: () => [] };
   }
   const { start, files: states } = run;
   const files = recordedFiles(states ?? [], run.fileChanges);
@@ -67,12 +69,24 @@ export function makeReplayPlace(request: PlaceRequest): ReplayPlace {
     paths: recordedCwd === cwd ? undefined : new PathPair(recordedCwd, cwd),
   };
   const changedFiles = changedSince(files, seeTree(cwd, [recordings]), known);
+  // What is known of them is that they are others.
+  const notBefore = copy.notRestored.map(({ path, sha256 = 'a content' }) => ({
+    name: path,
+    recorded: sha256,
+    live: 'another',
+  }));
   const reader: FileReader = { root: copy.root, original: cwd, keyedHash, paths: new PathPair(recordedCwd, copy.root) };
   return {
     cwd: copy.root,
     command: [...command.slice(0, 1), ...command.slice(1).map((word) => moved(word, cwd, copy.root))],
-    plan: { copy: copy.root, copyOf: [...new Set([recordedCwd, cwd])], appliesFiles: isTrusted, changedFiles },
+    plan: {
+      copy: copy.root,
+      copyOf: [...new Set([recordedCwd, cwd])],
+      appliesFiles: isTrusted,
+      changedFiles: [...changedFiles, ...notBefore],
+    },
     facts: { isCopy: true, notes },
+    changed: changedFiles.map(({ name }) => name),
     // Nothing can be said where nothing is on record.
     differences: () => (states === undefined ? [] : writtenOtherwise(files, copy.begun, reader)),
   };

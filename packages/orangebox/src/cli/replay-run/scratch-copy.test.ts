@@ -118,6 +118,7 @@ describe('the copy of a working directory', () => {
     const copy = copyOf(files, { store: undefined });
     expect(['same.txt', 'other.txt', '.env'].map((path) => text(copy, path))).toEqual(['same', 'other now', 'secret']);
     expect(copy.notes).toEqual(['not as it was before the run: other.txt']);
+    expect(copy.notRestored.map(({ path }) => path)).toEqual(['other.txt']);
   });
 
   it('is not made where the entry file cannot be what it was', () => {

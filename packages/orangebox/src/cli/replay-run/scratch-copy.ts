@@ -32,6 +32,8 @@ export interface ScratchCopy {
   root: string;
   /** What lies in it before the program begins. */
   begun: SeenTree;
+  /** Files that the run changed, and that are not what they were before. */
+  notRestored: FileState[];
   /** What is to be said of it. */
   notes: string[];
 }
@@ -44,6 +46,7 @@ export interface ScratchCopy {
 export function makeScratchCopy(source: CopySource, below: string): ScratchCopy {
   const { cwd, recordings, files } = source;
   const notes: string[] = [];
+  const notRestored: FileState[] = [];
   const note = (text: string): void => void (notes.length < MAX_NOTES && notes.push(text));
   const root = makeRoot(cwd, below);
   const tree = seeTree(cwd, [recordings]);
@@ -73,13 +76,14 @@ export function makeScratchCopy(source: CopySource, below: string): ScratchCopy 
           },
         );
       }
+      notRestored.push(state);
       note(`not as it was before the run: ${state.path}`);
     }
   }
   for (const [path, { type }] of [['', { type: 'directory' }] as const, ...tree.entries]) {
     if (type === 'directory') linkModules(join(cwd, path), join(root, path));
   }
-  return { root, begun: seeTree(root), notes };
+  return { root, begun: seeTree(root), notRestored, notes };
 }
 
 /** As deep as the original: what programs look for in directories above is found there. */
