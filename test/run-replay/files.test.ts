@@ -52,7 +52,8 @@ const command = [process.execPath, 'edits.mjs'];
 
 /** Programs of the path that note that they were started. */
 function notingPrograms(): string {
-  const bin = mkdtempSync(join(tmpdir(), 'obx-bin-'));
+  const bin = join(temporary, 'bin');
+  mkdirSync(bin);
   for (const name of ['git', 'sh', 'sed', 'date']) {
     const real = execFileSync('/bin/sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
     writeFileSync(join(bin, name), `#!/bin/bash\necho ${name} >> ${calls}\nexec ${real} "$@"\n`);
