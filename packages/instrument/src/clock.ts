@@ -46,15 +46,25 @@ let marksTurns = false;
  * without a gap.
  */
 export function nextDelivery(): number {
-  if (marksTurns && !isTurnOpen) {
-    isTurnOpen = true;
-    order++;
-    // Runs when the platform's callback is through, before what waits for promises.
-    nextTick(() => {
-      isTurnOpen = false;
-    });
-  }
+  if (openTurn()) order++;
   return order++;
+}
+
+/** The next number for what came together with what was delivered before it, and was held back by its reader until now. */
+export function nextOfArrival(): number {
+  openTurn();
+  return order++;
+}
+
+/** Whether a turn begins. */
+function openTurn(): boolean {
+  if (!marksTurns || isTurnOpen) return false;
+  isTurnOpen = true;
+  // Runs when the platform's callback is through, before what waits for promises.
+  nextTick(() => {
+    isTurnOpen = false;
+  });
+  return true;
 }
 
 /** The next number of the same order for something that the program does. */

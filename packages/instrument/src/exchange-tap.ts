@@ -3,7 +3,7 @@ import { CONFIRM_BODY_MAX_BYTES, confirmBody } from '@orangebox/codec';
 import type { WireEnd, WireExchange, WireExchangeStart } from '@orangebox/recorder';
 import type { HeaderList, Stage } from '@orangebox/schema';
 import type { Frame } from './abort-origin.ts';
-import { type Instant, instant, nanosSince, nextDelivery, nextSeq } from './clock.ts';
+import { type Instant, instant, nanosSince, nextDelivery, nextOfArrival, nextSeq } from './clock.ts';
 import { endingOf } from './endings.ts';
 
 /** What an exchange needs of the runtime. */
@@ -62,6 +62,9 @@ export class ExchangeTap {
   /** What came while it is open whether the exchange is recorded; undefined once decided. */
   #held: Held[] | undefined;
   readonly #doubts: Set<Doubt>;
+  /** Of a run: the connection, and how much of it had been read at the last delivery. */
+  #socket: { bytesRead?: number } | undefined;
+  #bytesRead: number | undefined;
   /** The first body bytes, while they may have to be looked at. */
   #first: Uint8Array[] = [];
   #firstBytes = 0;
@@ -92,6 +95,7 @@ export class ExchangeTap {
   socket(socket: object): void {
     if (this.#host.isRun !== true) return;
     this.#host.claimed?.add(socket);
+    this.#socket = socket;
     this.#emit((sink) => sink.socket?.(socket));
   }
 
@@ -160,14 +164,14 @@ export class ExchangeTap {
     // A server may answer before it took the whole request.
     this.#decideBody();
     const atNano = nanosSince(this.#since);
-    const delivery = nextDelivery();
+    const delivery = this.#delivered();
     this.#emit((sink) => sink.responseHead({ ...head, atNano, delivery }));
   }
 
   responseChunk(bytes: Uint8Array): void {
     if (this.ended || bytes.byteLength === 0) return;
     const at = nanosSince(this.#since);
-    const delivery = nextDelivery();
+    const delivery = this.#delivered();
     if (this.#held) {
       this.#held.push((sink) => sink.responseChunk(bytes, at, delivery));
       return;
@@ -200,7 +204,18 @@ export class ExchangeTap {
   /** What the program itself ends is no delivery. */
   #placeOf({ ending }: WireEnd): number {
     const isOwn = this.aborted !== undefined || ending === 'caller_stopped_reading' || ending === 'process_exit';
-    return isOwn ? nextSeq() : nextDelivery();
+    return isOwn ? nextSeq() : this.#delivered();
+  }
+
+  /**
+   * The place of what came. A client that is paused keeps what it has read, and hands it on when its reader asks for more:
+   * that came with what was before it.
+   */
+  #delivered(): number {
+    const bytesRead = this.#host.isRun === true ? this.#socket?.bytesRead : undefined;
+    const hadCome = this.paused && bytesRead !== undefined && bytesRead === this.#bytesRead;
+    this.#bytesRead = bytesRead;
+    return hadCome ? nextOfArrival() : nextDelivery();
   }
 
   /** Ends the exchange with the word that fits an error. */
