@@ -66,16 +66,16 @@ const plain = client.chat.completions.runTools(
 plain.on('message', ({ role }) => say('plain', role));
 visits.push({ customer: 'Lou', answer: await plain.finalContent() });
 
-const hasty = client.chat.completions.stream({ model: 'orange-1', messages: order('Tell me all about fruit!') });
-let heard = 0;
-hasty.on('content', () => {
-  heard += 1;
-  if (heard === 4) hasty.abort();
+const hasty = await client.chat.completions.create({
+  model: 'orange-1',
+  messages: order('Tell me all about fruit!'),
+  stream: true,
 });
-try {
-  await hasty.done();
-} catch (error) {
-  say('hasty', `${error.constructor.name} after ${heard}`);
+let heard = 0;
+for await (const { choices } of hasty) {
+  if (choices[0]?.delta?.content) heard += 1;
+  if (heard === 4) hasty.controller.abort();
 }
+say('hasty', `enough after ${heard}`);
 writeFileSync('ledger.json', JSON.stringify({ visits, ledger: [...ledger], closed: new Date() }, null, 1));
 process.on('exit', (code) => console.error(`closing with ${code} at ${Date.now()}`));
