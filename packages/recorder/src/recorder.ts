@@ -118,7 +118,7 @@ class SegmentRecorder implements Recorder {
     this.#config = config;
     this.#reporter = reporter;
     const { env, fs = realFs } = options;
-    this.#secrets = new SecretKeeper(config.redactPatterns, () => env);
+    this.#secrets = new SecretKeeper(config.redactPatterns, () => env, nowMs);
     const about = processInfo(config);
     const process = redactJson(about, this.#secrets.redactor(), 'metadata').value ?? about;
     this.#writer = config.keepsFiles

@@ -11,7 +11,8 @@ export class SecretKeeper {
   readonly #redactor: Redactor;
   #readAtMs: number;
 
-  constructor(patterns: RegExp[], env: () => Record<string, string | undefined>, nowMs: () => number = Date.now) {
+  /** @param nowMs the platform's clock: a program may hold its own still */
+  constructor(patterns: RegExp[], env: () => Record<string, string | undefined>, nowMs: () => number) {
     this.#env = env;
     this.#nowMs = nowMs;
     const secrets = secretsOfEnvironment(env());

@@ -22,7 +22,7 @@ import { DirectoryBounds } from './retention/directory-bounds.ts';
 import { rotateBytesOf } from './retention/thresholds.ts';
 import { prepareSegmentDirectory, realFs, type SegmentFs } from './segment-directory.ts';
 import { SegmentSync } from './segment-sync.ts';
-import { nowMs } from './timers.ts';
+import { isWithin, nowMs } from './timers.ts';
 
 /** What a writer needs to know. */
 export interface SegmentWriterOptions {
@@ -129,7 +129,8 @@ export class SegmentWriter {
   /** False while the disk or the directory is nearly full: then bodies are not written. */
   get bodiesAllowed(): boolean {
     const now = this.#now();
-    if (this.#fd !== undefined && now - this.#spaceCheckedAtMs > FREE_SPACE_CHECK_MS) this.#checkSpace(this.#path);
+    if (this.#fd !== undefined && !isWithin(FREE_SPACE_CHECK_MS, this.#spaceCheckedAtMs, now))
+      this.#checkSpace(this.#path);
     return this.#bodiesAllowed && this.#bounds.allowsBodies;
   }
 
@@ -189,11 +190,11 @@ export class SegmentWriter {
     const now = this.#now();
     if (this.#fd !== undefined) {
       if (this.#isGone(now)) this.#closeFile();
-      else if (this.#offset < this.#rotateBytes && now - this.#openedAtMs < ROTATE_MS) return true;
+      else if (this.#offset < this.#rotateBytes && isWithin(ROTATE_MS, this.#openedAtMs, now)) return true;
       else this.#finishFile(true);
       this.#n++;
     }
-    if (this.#failing && now - this.#failedAtMs < RETRY_AFTER_MS) return false;
+    if (this.#failing && isWithin(RETRY_AFTER_MS, this.#failedAtMs, now)) return false;
     this.#bounds.opening();
     if (!this.#bounds.hasRoom(MIN_FILE_BYTES)) return false;
     const { dir } = this.#options;
@@ -273,7 +274,7 @@ export class SegmentWriter {
    * gone, or cannot be read. Looked at once a second.
    */
   #isGone(nowMs: number): boolean {
-    if (nowMs - this.#seenAtMs < SEEN_CHECK_MS) return false;
+    if (isWithin(SEEN_CHECK_MS, this.#seenAtMs, nowMs)) return false;
     this.#seenAtMs = nowMs;
     try {
       const { ino, size } = this.#fs.lstatSync(this.#path);

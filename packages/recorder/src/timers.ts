@@ -28,6 +28,12 @@ export function nowMs(): number {
   return given ? given.now() : Date.now();
 }
 
+/** Whether less than `ms` have passed since a time; not where the clock was set back to before it. */
+export function isWithin(ms: number, sinceMs: number, now: number): boolean {
+  const ageMs = now - sinceMs;
+  return ageMs >= 0 && ageMs < ms;
+}
+
 /** Runs `work` in the next turn of the event loop. */
 export function nextTurn(work: () => void): NodeJS.Immediate {
   return given ? given.setImmediate(work) : setImmediate(work);

@@ -6,6 +6,7 @@ import type { RecorderConfig } from '../config.ts';
 import { messageOf } from '../report.ts';
 import { SecretKeeper } from '../secrets.ts';
 import { createShipper } from '../shipping/payload-shipper.ts';
+import { nowMs } from '../timers.ts';
 import { ShippingSender } from './payload-sender.ts';
 import type { RecoveryHost, SpanSender } from './recover-series.ts';
 import type { Pace } from './slices.ts';
@@ -28,7 +29,7 @@ export interface RecoverySettings {
 /** Makes what the passes over a directory work with. An endpoint is waited for by a sidecar only. */
 export function createRecovery(settings: RecoverySettings): RecoveryHost {
   const { dir, config, env, kind, onTrouble, signal, retryQuarantined = false, isOnce = kind === 'recover' } = settings;
-  const secrets = new SecretKeeper(config.redactPatterns, () => env);
+  const secrets = new SecretKeeper(config.redactPatterns, () => env, nowMs);
   const told = (code: string, message: string): void => onTrouble(code, secrets.redactor().text(message).text);
   const payloads = config.endpoint
     ? new ShippingSender((host) => createShipper(config, host), told, { stopsAtTrouble: isOnce })

@@ -3,6 +3,8 @@
  * the event loop in libuv whatever its handle says: a receiver that stopped reading would delay the program's end.
  */
 
+import { afterMs, cancelTimer } from '../timers.ts';
+
 /** Requests of libuv that a send may hold. Anything else that is active is the program's. */
 const SEND_REQUESTS: ReadonlySet<string> = new Set([
   'TCPConnectWrap',
@@ -32,7 +34,11 @@ export function createExitWatch(
 ): ExitWatch {
   let timer: NodeJS.Timeout | undefined;
   let seen = 0;
+  const plan = (): void => {
+    timer = afterMs(intervalMs, look).unref();
+  };
   const look = (): void => {
+    plan();
     seen = isOnlyUs(isCompressing()) ? seen + 1 : 0;
     if (seen < 2) return;
     seen = 0;
@@ -40,10 +46,10 @@ export function createExitWatch(
   };
   return {
     start() {
-      timer ??= setInterval(look, intervalMs).unref();
+      if (timer === undefined) plan();
     },
     stop() {
-      clearInterval(timer);
+      cancelTimer(timer);
       timer = undefined;
       seen = 0;
     },

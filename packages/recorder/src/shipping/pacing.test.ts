@@ -58,3 +58,12 @@ it.each([
 ])('reads Retry-After %s', (value, expected) => {
   expect(parseRetryAfter(value, 10_000)).toBe(expected);
 });
+
+it('is no longer paused where the clock was set back', () => {
+  const { clock, made } = pacing();
+  made.failed();
+  clock.nowMs -= 3_600_000;
+  expect(made.waitMs()).toBe(0);
+  made.failed();
+  expect(made.waitMs()).toBe(1000);
+});

@@ -30,9 +30,14 @@ export interface PacingOptions {
 export function createPacing(options: PacingOptions): Pacing {
   const { concurrency, firstPauseMs, longestPauseMs, now = nowMs, random = jitter } = options;
   let failures = 0;
+  let pausedAt = 0;
   let pausedUntil = 0;
   return {
-    waitMs: () => Math.max(0, pausedUntil - now()),
+    waitMs() {
+      const at = now();
+      // A clock that was set back says nothing of how long it has been.
+      return at < pausedAt ? 0 : Math.max(0, pausedUntil - at);
+    },
     get concurrency() {
       return failures > 0 ? 1 : concurrency;
     },
@@ -47,7 +52,9 @@ export function createPacing(options: PacingOptions): Pacing {
       const full = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 20));
       failures++;
       const pauseMs = Math.max(full * (0.5 + random() / 2), atLeastMs);
-      pausedUntil = Math.max(pausedUntil, now() + pauseMs);
+      const at = now();
+      pausedUntil = Math.max(at < pausedAt ? at : pausedUntil, at + pauseMs);
+      pausedAt = at;
     },
     tryNow() {
       pausedUntil = 0;

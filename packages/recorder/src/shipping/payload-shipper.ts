@@ -6,6 +6,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { SNAPSHOT_KEY_PATTERN } from '@orangebox/schema';
 import type { RecorderConfig } from '../config.ts';
 import { hidden } from '../otel/application-api.ts';
+import { messageOf } from '../report.ts';
 import type { Shipper, ShipperHost, ShipperStats, ShipItem } from '../shipper.ts';
 import { wasRemovedByBound } from '../retention/moved-records.ts';
 import { createExitWatch } from './exit-watch.ts';
@@ -217,6 +218,8 @@ class PayloadShipper implements Shipper {
         continue;
       }
       const now = nowMs();
+      // No pause is so long: the clock was set back.
+      if ((this.#waiting.dueMs() ?? now) - now > this.#limits.longestItemPauseMs) this.#waiting.hurry();
       const next = this.#waiting.peek(now);
       const dueMs = this.#waiting.dueMs();
       if (!next && dueMs === undefined) return;
@@ -253,7 +256,7 @@ class PayloadShipper implements Shipper {
     if (isLargeLoad) this.#isLargeInFlight = true;
     this.#itemsInFlight += load.length;
     this.#bytesInFlight += bytes;
-    void hidden(() => this.#run(load, bytes, readNow));
+    void hidden(() => this.#run(load, bytes, readNow)).catch((error: unknown) => this.#broke(error));
   }
 
   async #run(load: LoadedItem[], bytes: number, readNow?: () => Uint8Array): Promise<void> {
@@ -283,6 +286,15 @@ class PayloadShipper implements Shipper {
     this.#pump();
     const isPointless = this.#flushFailures >= FAILURES_PER_FLUSH && this.#sending === 0;
     if (this.#isIdle() || isPointless) for (const done of [...this.#flushes]) done();
+  }
+
+  /** A fault of ours, or of what a program put in the place of the platform's: nobody else would catch it. */
+  #broke(error: unknown): void {
+    try {
+      this.#host.report('payload_sending', `sending recordings failed (${messageOf(error)}); ${STAY}`);
+    } catch {
+      // There is nobody left to tell.
+    }
   }
 
   /** The segment is gone or can't be read: nothing that another try would change. */

@@ -54,9 +54,16 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
           'content-length': size,
         },
       });
+      let answerTimer: NodeJS.Timeout | undefined;
+      let isAnswered = false;
       const settle = (outcome: SendOutcome): void => {
+        cancelTimer(answerTimer);
         abandoning.delete(abandon);
         resolve(outcome);
+      };
+      const giveUp = (): void => {
+        settle({ kind: 'later', reason: `no answer within ${timeoutMs} ms` });
+        request.destroy();
       };
       const abandon = (): void => {
         settle({ kind: 'abandoned' });
@@ -64,17 +71,24 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
       };
       abandoning.add(abandon);
       request.on('socket', (socket) => socket.unref());
-      request.setTimeout(timeoutMs, () => {
-        settle({ kind: 'later', reason: `no answer within ${timeoutMs} ms` });
-        request.destroy();
+      request.setTimeout(timeoutMs, giveUp);
+      // An answer that drips, or is put off again and again (102), is none.
+      request.on('finish', () => {
+        if (!isAnswered) answerTimer = afterMs(timeoutMs, giveUp).unref();
       });
       request.on('error', (error: NodeJS.ErrnoException) => {
         settle({ kind: 'later', reason: error.code ?? error.message });
       });
+      // After a switch of protocols (101), for example, nothing else is said.
+      request.on('close', () => {
+        if (!isAnswered) settle({ kind: 'later', reason: 'the connection was closed without an answer' });
+      });
       request.on('response', (response) => {
+        isAnswered = true;
+        cancelTimer(answerTimer);
         // An answer may come before the whole body was taken (413 and close): what counts is the answer.
         void readAnswer(response, timeoutMs).then((answer) => {
-          settle(outcomeOf(response, answer));
+          settle(answer ? outcomeOf(response, answer) : { kind: 'later', reason: 'the answer was cut' });
           if (!request.writableFinished) request.destroy();
         });
       });
@@ -94,19 +108,27 @@ export function createTransport(url: URL, headers: Record<string, string>, timeo
   };
 }
 
-/** The start of an answer's body; what can't be read in time is left: one that drips would hold its place for ever. */
-function readAnswer(response: IncomingMessage, timeoutMs: number): Promise<Uint8Array> {
+/**
+ * The start of an answer's body; what can't be read in time is left: one that drips would hold its place for ever. Undefined where
+ * the other side broke it off: it may have said what was not taken.
+ */
+function readAnswer(response: IncomingMessage, timeoutMs: number): Promise<Uint8Array | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = afterMs(timeoutMs, () => response.destroy()).unref();
+    let isLeft = false;
+    const leave = (): void => {
+      isLeft = true;
+      response.destroy();
+    };
+    const timer = afterMs(timeoutMs, leave).unref();
     const done = (): void => {
       cancelTimer(timer);
-      resolve(Buffer.concat(chunks));
+      resolve(response.complete || isLeft ? Buffer.concat(chunks) : undefined);
     };
     response.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > MAX_ANSWER_BYTES) response.destroy();
+      if (size > MAX_ANSWER_BYTES) leave();
       else chunks.push(chunk);
     });
     response.on('end', done);
