@@ -95,8 +95,10 @@ export function openProcessReplay(
         ? { ...live, argv: live.argv.map((arg, i) => (i === 0 ? paths.relativeToRecorded(arg) : arg)) }
         : live,
       ...(paths === undefined ? {} : { paths }),
-      // Where the program runs in its own directory, nothing is changed there for it.
-      ...(plan.copy === root && plan.appliesFiles === true ? { files: new AppliedFiles(place, run.fileChanges) } : {}),
+      // Where the program runs in its own directory, nothing is changed there for it. Only a main thread has files on record.
+      ...(plan.copy === root && plan.appliesFiles === true && live.threadId === 0
+        ? { files: new AppliedFiles(place, run.fileChanges) }
+        : {}),
       ...(plan.changedFiles === undefined ? {} : { changedFiles: plan.changedFiles }),
       ...(plan.speed === undefined ? {} : { speed: plan.speed }),
       ...(plan.unpinned === undefined ? {} : { unpinned: plan.unpinned }),

@@ -54,6 +54,7 @@ export async function replayFound(context: CommandContext, request: ReplayReques
       cwd,
       recordings: directory,
       run,
+      threads: recorded,
       command,
       scratch,
       ...(inPlace === true ? { inPlace } : {}),

@@ -23,6 +23,8 @@ export interface PlaceRequest extends Omit<PlaceOptions, 'keep'> {
   recordings: string;
   /** Of the main thread. */
   run: RecordedRun | undefined;
+  /** Of every thread, the main one among them. */
+  threads: readonly RecordedRun[];
   command: readonly string[];
   /** Directory of the replay's own files; a copy lies in it. */
   scratch: string;
@@ -43,14 +45,14 @@ export interface ReplayPlace {
 
 /** Makes it. @throws OrangeboxError `OBX_REPLAY_COPY`, `OBX_REPLAY_ENTRY` */
 export function makeReplayPlace(request: PlaceRequest): ReplayPlace {
-  const { cwd, recordings, run, command, scratch, inPlace, trustFiles } = request;
+  const { cwd, recordings, run, threads, command, scratch, inPlace, trustFiles } = request;
   if (inPlace === true || run === undefined) {
     return { cwd, command, plan: {}, facts: { isCopy: false, notes: [] }, changed: [], differences: () => [] };
   }
   const { start, files: states } = run;
   const files = recordedFiles(states ?? [], run.fileChanges);
   const recordedCwd = start.cwd !== undefined && isSoundDirectory(start.cwd) ? start.cwd : cwd;
-  const isTrusted = trustFiles === true || isSigned(run, recordings);
+  const isTrusted = trustFiles === true || areSigned(threads, recordings);
   const key = environmentKey(recordings);
   const keyedHash = (sha256: string): string => keyedContentHash(key, sha256);
   const store = isTrusted ? new ContentStore(recordings) : undefined;
@@ -99,12 +101,18 @@ function moved(word: string, from: string, to: string): string {
   return inside === '..' || inside.startsWith('../') || isAbsolute(inside) ? word : join(to, inside);
 }
 
-/** Whether all that is said of files was recorded here: a program loads what it finds. */
-function isSigned({ start, files = [], fileChanges }: RecordedRun, recordings: string): boolean {
-  return [...files, ...fileChanges].every(({ signature, ...record }) => {
-    const own = signFiles(recordings, start.runId, record);
-    return own !== undefined && own === signature;
-  });
+/** Whether all that is said of files was recorded here: a program loads what it finds. Where nothing is said, nothing was. */
+function areSigned(threads: readonly RecordedRun[], recordings: string): boolean {
+  const said = threads.flatMap(({ start, files = [], fileChanges }) =>
+    [...files, ...fileChanges].map((record) => ({ record, runId: start.runId })),
+  );
+  return (
+    said.length > 0 &&
+    said.every(({ record: { signature, ...record }, runId }) => {
+      const own = signFiles(recordings, runId, record);
+      return own !== undefined && own === signature;
+    })
+  );
 }
 
 /** The options of a command that are of the place. */

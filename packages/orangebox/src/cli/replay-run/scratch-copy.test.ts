@@ -121,6 +121,27 @@ describe('the copy of a working directory', () => {
     expect(copy.notRestored.map(({ path }) => path)).toEqual(['other.txt']);
   });
 
+  it('has all that is there now where the recording is not to be trusted, whatever it says that the run made', () => {
+    put('config.json', 'present');
+    put('lib/guard.mjs', 'present');
+    symlinkSync('config.json', join(cwd, 'link'));
+    const made = ['config.json', 'lib/guard.mjs', 'link'].map(
+      (path): FileChange => ({ kind: 'created', file: file(path, 'made') }),
+    );
+    const copy = copyOf(
+      recorded(
+        [{ path: 'config.json', type: 'file', mode: 0o777, sha256: hashOf('present') }],
+        [{ kind: 'deleted', file: { path: 'config.json', type: 'file', mode: 0o777 } }, ...made],
+      ),
+      { store: undefined },
+    );
+    expect([text(copy, 'config.json'), text(copy, 'lib/guard.mjs'), text(copy, 'link')]).toEqual(
+      Array(3).fill('present'),
+    );
+    expect(lstatSync(join(copy.root, 'config.json')).mode).toBe(lstatSync(join(cwd, 'config.json')).mode);
+    expect(copy.notes).toEqual(['lib/guard.mjs', 'link'].map((path) => `not as it was before the run: ${path}`));
+  });
+
   it('is not made where the entry file cannot be what it was', () => {
     put('agent.mjs', 'after');
     const files = recorded(

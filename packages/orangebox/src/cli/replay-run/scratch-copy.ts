@@ -19,7 +19,7 @@ export interface CopySource {
   /** Working directory of the recorded run. */
   recordedCwd: string;
   files: RecordedFiles;
-  /** Contents on record; undefined where they are not to be trusted. */
+  /** Contents on record; undefined where they are not to be trusted: all files are as they are now. */
   store: ContentStore | undefined;
   /** Hash of a file that may hold a secret, as recordings have it. */
   keyedHash: (sha256: string) => string;
@@ -39,12 +39,13 @@ export interface ScratchCopy {
 }
 
 /**
- * Makes the copy below a directory. Files that the run changed are as they were before it; all others are as they are now.
+ * Makes the copy below a directory. Files that the run changed are as they were before it, if the recording is to be trusted;
+ * all others are as they are now.
  *
  * @throws OrangeboxError `OBX_REPLAY_COPY`, `OBX_REPLAY_ENTRY`
  */
 export function makeScratchCopy(source: CopySource, below: string): ScratchCopy {
-  const { cwd, recordings, files } = source;
+  const { cwd, recordings, files, store } = source;
   const notes: string[] = [];
   const notRestored: FileState[] = [];
   const note = (text: string): void => void (notes.length < MAX_NOTES && notes.push(text));
@@ -54,7 +55,8 @@ export function makeScratchCopy(source: CopySource, below: string): ScratchCopy 
     note('not all files of the working directory were copied: there are too many; --in-place does without a copy');
   let sizeBytes = 0;
   for (const [path, { type, mode, target, sizeBytes: size }] of tree.entries) {
-    if (files.before.has(path)) continue;
+    // Who wrote a recording does not decide what is not there.
+    if (store && files.before.has(path)) continue;
     sizeBytes += size;
     if (sizeBytes > MAX_COPY_BYTES) throw tooLarge();
     if (type === 'link') {
@@ -65,8 +67,10 @@ export function makeScratchCopy(source: CopySource, below: string): ScratchCopy 
     } else if (type === 'directory') mkdirSync(join(root, path), { recursive: true, mode: mode | 0o700 });
     else if (!copied(join(cwd, path), join(root, path), mode)) note(`not copied: ${path}`);
   }
-  for (const state of files.before.values()) {
-    if (state && !restored(state, source, root, tree)) {
+  for (const [path, state] of files.before) {
+    if (!state) {
+      if (!store && tree.entries.has(path)) note(`not as it was before the run: ${path}`);
+    } else if (!restored(state, source, root, tree)) {
       if (state.path === source.entry) {
         throw new OrangeboxError(
           'OBX_REPLAY_ENTRY',
@@ -142,12 +146,14 @@ function copied(from: string, to: string, mode: number): boolean {
 function restored(state: FileState, source: CopySource, root: string, tree: SeenTree): boolean {
   const { cwd, recordedCwd, store, keyedHash } = source;
   const { path, type, sha256 } = state;
-  if (type === 'link' && store === undefined) return false;
+  const now = tree.entries.get(path);
+  if (store === undefined) {
+    return type === 'file' ? isPresent(state, source, tree) : now?.type === type && now.target === state.target;
+  }
   if (type === 'file' && isPresent(state, source, tree)) return copied(join(cwd, path), join(root, path), state.mode);
-  const place = { root, recordedRoot: recordedCwd, read: (wanted: string) => store?.read(wanted) };
+  const place = { root, recordedRoot: recordedCwd, read: (wanted: string) => store.read(wanted) };
   if ((type !== 'file' || sha256 !== undefined) && placeFile(place, state)) return true;
   // Better what is there now than nothing; it is told.
-  const now = tree.entries.get(path);
   if (now?.type === 'file') copied(join(cwd, path), join(root, path), now.mode);
   return false;
 
