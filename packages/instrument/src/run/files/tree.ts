@@ -21,15 +21,21 @@ export interface SeenEntry extends Pick<FileState, 'type' | 'mode' | 'target'> {
 /** All of them, by path. */
 export interface SeenTree {
   entries: Map<string, SeenEntry>;
-  /** There are more than are looked at, or deeper ones. */
+  /** There are no more than were looked at, and no deeper ones. */
   isWhole: boolean;
+  /** The first that was left out, where one was. */
+  cutAt?: string;
 }
 
 /** Looks. Links are not followed; `without`: absolute paths of directories that do not count. */
-export function seeTree(root: string, without: readonly string[] = []): SeenTree {
+export function seeTree(
+  root: string,
+  without: readonly string[] = [],
+  maxEntries: number = MAX_TREE_ENTRIES,
+): SeenTree {
   const tree: SeenTree = { entries: new Map(), isWhole: true };
-  const git = see(join(root, '.git'));
-  const head = git?.type === 'directory' ? see(join(root, GIT_HEAD)) : undefined;
+  const git = seeEntry(join(root, '.git'));
+  const head = git?.type === 'directory' ? seeEntry(join(root, GIT_HEAD)) : undefined;
   if (git && head?.type === 'file') tree.entries.set('.git', git).set(GIT_HEAD, head);
   // What lies deepest is left out first.
   let level = [''];
@@ -40,9 +46,11 @@ export function seeTree(root: string, without: readonly string[] = []): SeenTree
         const path = join(root, prefix, name);
         // A name with a backslash is a path on other systems.
         if (PASSED_OVER.has(name) || name.includes('\\') || without.includes(path)) continue;
-        const entry = see(path);
+        const entry = seeEntry(path);
         if (!entry) continue;
-        if (tree.entries.size >= MAX_TREE_ENTRIES || depth > MAX_DEPTH) return { ...tree, isWhole: false };
+        if (tree.entries.size >= maxEntries || depth > MAX_DEPTH) {
+          return { ...tree, isWhole: false, cutAt: `${prefix}${name}` };
+        }
         tree.entries.set(`${prefix}${name}`, entry);
         if (entry.type === 'directory') below.push(`${prefix}${name}/`);
       }
@@ -61,8 +69,17 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** Undefined for what is neither file, link nor directory, or gone. */
-function see(path: string): SeenEntry | undefined {
+/** Whether a look comes to a path before it comes to another: level by level, and in each by name. */
+export function isSeenBefore(path: string, other: string): boolean {
+  const a = path.split('/');
+  const b = other.split('/');
+  if (a.length !== b.length) return a.length < b.length;
+  const i = a.findIndex((name, at) => name !== b[at]);
+  return i >= 0 && (a[i] ?? '') < (b[i] ?? '');
+}
+
+/** One entry, by its absolute path. Undefined for what is neither file, link nor directory, or gone. */
+export function seeEntry(path: string): SeenEntry | undefined {
   try {
     const stats = lstatSync(path, { bigint: true });
     const mode = Number(stats.mode) & 0o777;

@@ -17,7 +17,7 @@ import type { FileChange, FileState, RunRecord } from '@orangebox/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ContentStore } from './content-store.ts';
 import { isSecretName } from './secret-names.ts';
-import { WatchedFiles } from './watched-files.ts';
+import { type FilesHost, WatchedFiles } from './watched-files.ts';
 
 let root: string;
 let records: RunRecord[];
@@ -26,18 +26,22 @@ let files: WatchedFiles;
 let recordings: string;
 const SECRET = 'planted-0123456789';
 
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'obx-watched-'));
-  recordings = join(root, '.orangebox');
-  records = [];
-  gaps = [];
-  files = new WatchedFiles(root, [recordings], {
+const watching = (more: Partial<FilesHost> = {}): WatchedFiles =>
+  new WatchedFiles(root, [recordings], {
     record: (record) => void records.push(record),
     notReplayable: (what) => void gaps.push(what),
     holdsSecret: (bytes) => Buffer.from(bytes).includes(SECRET),
     store: new ContentStore(recordings),
     key: Buffer.alloc(32, 7),
+    ...more,
   });
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'obx-watched-'));
+  recordings = join(root, '.orangebox');
+  records = [];
+  gaps = [];
+  files = watching();
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -140,6 +144,38 @@ describe('the files of a recorded run', () => {
     put('big.bin', 'small now');
     files.look();
     expect(gaps).toEqual(['content of big.bin before the run changed it']);
+  });
+
+  it('are not called deleted where new ones push them out of what is looked at, nor made where they come back', () => {
+    files = watching({ maxEntries: 4 });
+    for (const path of ['a/1.txt', 'a/2.txt', 'b.txt', 'a/3.txt', 'a/4.txt']) put(path, path);
+    files.begin();
+    expect(start().map(({ path }) => path)).toEqual(['a', 'b.txt', 'a/1.txt', 'a/2.txt']);
+    put('c.txt', 'new');
+    put('d.txt', 'new');
+    files.look();
+    expect(named(changesOf())).toEqual(['created c.txt', 'created d.txt']);
+    put('a/1.txt', 'changed out of sight');
+    rmSync(join(root, 'a/2.txt'));
+    files.look({ seq: 5, file: 'sh' });
+    expect(named(changesOf(5))).toEqual(['deleted a/2.txt', 'changed a/1.txt']);
+    for (const path of ['b.txt', 'c.txt', 'd.txt']) rmSync(join(root, path));
+    files.look({ seq: 6, file: 'sh' });
+    expect(named(changesOf(6)).sort()).toEqual(['deleted b.txt', 'deleted c.txt', 'deleted d.txt']);
+    expect(gaps).toEqual(['files of the working directory beyond 4']);
+  });
+
+  it('are told not to be all known where they become too many while the program runs', () => {
+    files = watching({ maxEntries: 2 });
+    put('a.txt', 'a');
+    put('b/c.txt', 'c');
+    rmSync(join(root, 'b'), { recursive: true });
+    files.begin();
+    expect(gaps).toEqual([]);
+    put('b/c.txt', 'c');
+    files.look();
+    expect(named(changesOf())).toEqual(['created b']);
+    expect(gaps).toEqual(['files of the working directory beyond 2']);
   });
 
   it('do not lead elsewhere: a link is recorded, and what it leads to is not', () => {

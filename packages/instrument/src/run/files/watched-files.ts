@@ -4,7 +4,7 @@ import type { FileChange, FilesChangedRecord, FileState, RunFilesRecord } from '
 import { type ContentStore, MAX_KEPT_BYTES } from './content-store.ts';
 import { keyedContentHash, MAX_HASHED_BYTES, readContent } from './file-content.ts';
 import { isSecretName } from './secret-names.ts';
-import { MAX_TREE_ENTRIES, type SeenEntry, type SeenTree, seeTree } from './tree.ts';
+import { isSeenBefore, MAX_TREE_ENTRIES, type SeenEntry, type SeenTree, seeEntry, seeTree } from './tree.ts';
 
 /** What is kept of the start, and as much again of changes. */
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
@@ -25,6 +25,8 @@ export interface FilesHost {
   store: ContentStore;
   /** Of the directory of recordings. */
   key: Uint8Array;
+  /** Entries that are looked at. */
+  maxEntries?: number;
 }
 
 /** A process that made changes. */
@@ -51,6 +53,9 @@ export class WatchedFiles {
   #leftToHash: number = MAX_TOTAL_HASHED_BYTES;
   #leftToKeep: number = MAX_TOTAL_BYTES;
   #named = 0;
+  /** What lay here or beyond at the start is not known. */
+  #cutAt: string | undefined;
+  #isCutTold = false;
 
   constructor(root: string, without: readonly string[], host: FilesHost) {
     this.#root = root;
@@ -61,7 +66,7 @@ export class WatchedFiles {
   /** Records what is there. */
   begin(): void {
     const tree = this.#see();
-    if (!tree.isWhole) this.#host.notReplayable(`files of the working directory beyond ${MAX_TREE_ENTRIES}`);
+    this.#cutAt = tree.cutAt;
     for (const [path, seen] of tree.entries) this.#known.set(path, this.#know(path, seen, true));
     const files = [...this.#known.values()].map(({ state }) => state);
     for (let i = 0; i === 0 || i < files.length; i += BATCH) {
@@ -73,10 +78,12 @@ export class WatchedFiles {
 
   /** Records what changed since the last look: by a child process that ended now, or else by the program. */
   look(child?: FileChanger): void {
-    const { entries } = this.#see();
+    const { entries, isWhole } = this.#see();
     const changes: FileChange[] = [];
     for (const [path, { state }] of this.#known) {
-      const now = entries.get(path);
+      // Where there is more than is looked at, what is new pushes out what lies deeper: that is there still.
+      const now = entries.get(path) ?? (isWhole ? undefined : seeEntry(join(this.#root, path)));
+      if (now) entries.set(path, now);
       if (now && now.type === state.type) continue;
       this.#tellBefore(path);
       this.#known.delete(path);
@@ -86,6 +93,9 @@ export class WatchedFiles {
     for (const [path, seen] of entries) {
       const before = this.#known.get(path);
       if (before?.seen.stamp === seen.stamp) continue;
+      // It may have been there from the start, beyond what was looked at.
+      if (!before && !this.#changed.has(path) && this.#cutAt !== undefined && !isSeenBefore(path, this.#cutAt))
+        continue;
       const after = this.#know(path, seen, child !== undefined);
       this.#known.set(path, after);
       if (before && isSame(before.state, after.state)) {
@@ -102,7 +112,13 @@ export class WatchedFiles {
   }
 
   #see(): SeenTree {
-    return seeTree(this.#root, this.#without);
+    const max = this.#host.maxEntries ?? MAX_TREE_ENTRIES;
+    const tree = seeTree(this.#root, this.#without, max);
+    if (!tree.isWhole && !this.#isCutTold) {
+      this.#isCutTold = true;
+      this.#host.notReplayable(`files of the working directory beyond ${max}`);
+    }
+    return tree;
   }
 
   /** A replay begins with what was there before: of a file that the run had not changed yet that has to be kept. */
