@@ -4,12 +4,7 @@ import { agents } from '../drills/replay/agents.mjs';
 import { recordAgent } from '../drills/replay/recorded-agent.mjs';
 
 describe('an unmodified agent gives the same output, errors, exit code and files again, without a connection', () => {
-  // Of an answer that comes in one piece a client takes a part, and the rest when it is asked for more.
-  const inOnePiece = agents
-    .filter(({ name }) => name === '@openai/agents')
-    .map((agent) => ({ ...agent, name: `${agent.name}, answers in one piece`, script: 'split=100000' }));
-
-  it.each([...agents, ...inOnePiece])('$name', { timeout: 180_000 }, async (agent) => {
+  it.each(agents)('$name', { timeout: 180_000 }, async (agent) => {
     const run = await recordAgent(agent);
     try {
       expect(run.recorded).toMatchObject({ exitCode: agent.code });
