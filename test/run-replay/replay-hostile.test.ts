@@ -60,7 +60,9 @@ function filesMade(): string[] {
   return existsSync(directory) ? readdirSync(directory) : [];
 }
 
-async function replayed(words: readonly string[] = ['replay', run.runId, '--in-place', '--', ...COMMAND]): Promise<CliResult> {
+async function replayed(
+  words: readonly string[] = ['replay', run.runId, '--in-place', '--', ...COMMAND],
+): Promise<CliResult> {
   const env = {
     OPENAI_API_KEY: 'sk-other-0123456789',
     OPENAI_BASE_URL: baseUrl(),

@@ -1,5 +1,5 @@
 import { runInThisContext } from 'node:vm';
-import { expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { CallSites } from './call-site.ts';
 
 it('code that was given the name of a file elsewhere has it, and is not disturbed', () => {
@@ -7,4 +7,28 @@ it('code that was given the name of a file elsewhere has it, and is not disturbe
   const below = (): unknown => sites.of(below, 'program')?.at;
   const call = runInThisContext('(below) => below()', { filename: 'file://elsewhere/a.js' }) as (f: unknown) => unknown;
   expect(call(below)).toBe('file://elsewhere/a.js:1:12');
+});
+
+describe('what an error is, to the program', () => {
+  const own = Object.getOwnPropertyDescriptors(Error);
+  afterEach(() => void Object.defineProperties(Error, own));
+  const asked = (): string | undefined => {
+    const sites = new CallSites([], '/nowhere');
+    const below = (): string | undefined => sites.of(below, 'program')?.at;
+    return below();
+  };
+
+  it.each(['stackTraceLimit', 'prepareStackTrace'] as const)('may be frozen in its %s', (name) => {
+    Object.defineProperty(Error, name, { value: Error[name], writable: false, configurable: true });
+    expect(asked()).toBe('native');
+    expect(Error.stackTraceLimit).toBe(own.stackTraceLimit.value);
+  });
+
+  it('has no more afterwards than before', () => {
+    Reflect.deleteProperty(Error, 'prepareStackTrace');
+    Reflect.deleteProperty(Error, 'stackTraceLimit');
+    expect(asked()).toMatch(/:\d+:\d+$/);
+    expect(Object.hasOwn(Error, 'prepareStackTrace')).toBe(false);
+    expect(Object.hasOwn(Error, 'stackTraceLimit')).toBe(false);
+  });
 });

@@ -48,10 +48,18 @@ export class CallSites {
     return { at: 'native' };
   }
 
+  /** None where the program took care that there are none. Never throws: it runs within each reading of a clock. */
   #frames(below: (...args: never[]) => unknown): NodeJS.CallSite[] {
-    const limit = Error.stackTraceLimit;
-    const prepare = Error.prepareStackTrace;
+    let restore: (() => void) | undefined;
     try {
+      const had = { limit: Object.hasOwn(Error, 'stackTraceLimit'), prepare: Object.hasOwn(Error, 'prepareStackTrace') };
+      const { stackTraceLimit: limit, prepareStackTrace: prepare } = Error;
+      restore = () => {
+        if (had.limit) Error.stackTraceLimit = limit;
+        else Reflect.deleteProperty(Error, 'stackTraceLimit');
+        if (had.prepare) Error.prepareStackTrace = prepare;
+        else Reflect.deleteProperty(Error, 'prepareStackTrace');
+      };
       Error.stackTraceLimit = MAX_FRAMES;
       Error.prepareStackTrace = (_error, sites) => sites;
       Error.captureStackTrace(this.#holder, below);
@@ -60,8 +68,11 @@ export class CallSites {
     } catch {
       return [];
     } finally {
-      Error.stackTraceLimit = limit;
-      Error.prepareStackTrace = prepare;
+      try {
+        restore?.();
+      } catch {
+        // A program may have frozen it: then nothing was changed either.
+      }
     }
   }
 

@@ -49,7 +49,8 @@ function causeOfChange(
   if (isToolResult) return 'tool_result';
   if (differs(context.versions) && !isCodeChanged) return 'package';
   if (context.environment?.some(({ recorded, live }) => recorded !== live) && !isCodeChanged) return 'environment';
-  return changed.length > 0 ? 'code' : 'unknown';
+  const isAsItWas = context.areAllFilesKnown === true && !isCodeChanged;
+  return changed.length > 0 && !isAsItWas ? 'code' : 'unknown';
 }
 
 function differs(values: DivergenceContext['files']): boolean {

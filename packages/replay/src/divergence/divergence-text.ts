@@ -5,6 +5,10 @@ import type { Divergence, ExplainedDifference } from './types.ts';
 const SHOWN_DIFFERENCES = 8;
 const SHOWN_CHARS = 160;
 
+/** Where nothing that is known is another. */
+const UNKNOWN =
+  '    no file and no value on record is another: it may be of what is not on record, such as standard input or a file elsewhere';
+
 /** Lines of text, without colour; control characters are escaped. */
 export function divergenceText(divergence: Divergence): string {
   const { kind, event, step, scope, cause } = divergence;
@@ -16,6 +20,7 @@ export function divergenceText(divergence: Divergence): string {
     `  ${divergence.summary}`,
     ...(scope.length === 0 ? [] : [`  scope: ${scope.join(' > ')}`]),
     `  likely cause: ${cause.replaceAll('_', ' ')}`,
+    ...(cause === 'unknown' ? [UNKNOWN] : []),
     ...shown.slice(0, SHOWN_DIFFERENCES).flatMap(differenceLines),
     ...(more > 0 ? [`  … and ${countOf(more)} more`] : []),
     ...noise.map(({ path, recorded, live }) => `  also: ${path} ${valueText(recorded)} → ${valueText(live)}`),
@@ -23,6 +28,7 @@ export function divergenceText(divergence: Divergence): string {
       'where values came from',
       divergence.origins.map(({ path, side, value, where }) => `${path} (${side}): ${quoted(value)} from ${where}`),
     ),
+    ...section('environment', divergence.environment),
     ...(divergence.suspicious ? [`  first suspicious: ${divergence.suspicious.message}`] : []),
     ...section(
       'last matched',

@@ -10,6 +10,7 @@ import type { Divergence, DivergenceContext, DivergenceKind, ExplainedDifference
 
 const LAST_MATCHED = 10;
 const DIFFERENCES_MAX = 50;
+const VARIABLES_MAX = 10;
 
 /** The kind of divergence that a matcher's miss is. */
 export function kindOfMiss(reason: 'changed' | 'extra' | 'reordered' | 'moved_scope'): DivergenceKind {
@@ -40,6 +41,7 @@ export function explainDivergence(
     furtherDifferences: Math.max(0, found.length - DIFFERENCES_MAX),
     origins,
     ...(suspicious === undefined ? {} : { suspicious }),
+    environment: environmentOf(context),
     lastMatched: (context.matched ?? []).slice(-LAST_MATCHED),
     nearest: nearest.map(({ index, diff }) => ({
       index,
@@ -93,6 +95,15 @@ function summaryOf(context: DivergenceContext, redactor: Redactor): string {
     case 'environment':
       return 'what the program saw of its surroundings is not what is on record';
   }
+}
+
+/** What a program may miss: of its environment only plain words come from the recording. */
+function environmentOf({ kind, environment = [] }: DivergenceContext): string[] {
+  if (kind !== 'missing' && kind !== 'changed_request') return [];
+  return environment.slice(0, VARIABLES_MAX).map(({ name, recorded, live }) => {
+    if (live === undefined) return `${name} was set on record and is not now`;
+    return recorded === undefined ? `${name} is set and was not on record` : `${name} has another value than on record`;
+  });
 }
 
 /** The recorded call itself, and the rule that would let the difference pass. */

@@ -69,6 +69,8 @@ export interface DivergenceContext {
   environment?: readonly ComparedValue[];
   /** Files of the working directory and of the program, by digest; only those that differ need be given. */
   files?: readonly ComparedValue[];
+  /** The files are all of the program's directory: what is not among them is as it was. */
+  areAllFilesKnown?: true;
   /** Versions of packages and of Node.js. */
   versions?: readonly ComparedValue[];
   /** What went wrong after it: folded into one line. */
@@ -134,6 +136,8 @@ export interface Divergence {
   /** The first draw that was another: its place, or a changed number of draws. */
   suspicious?: { seq: number; message: string };
   /** The last ten events that went as recorded, oldest first. */
+  /** Variables that were set on record and are not now, or the reverse, or have another value; in words. */
+  environment: string[];
   lastMatched: MatchedEvent[];
   nearest: { index: number; what: string; differences: number }[];
   /** What followed from it, folded. */

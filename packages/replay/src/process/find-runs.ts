@@ -21,6 +21,9 @@ export interface FoundRun {
   threads: { threadId: number; files: string[] }[];
 }
 
+/** Runs that are named where none or several are meant, newest first. */
+const LISTED_RUNS = 5;
+const COMMAND_MAX_CHARS = 60;
 const START_ONLY = new Set(['runStart'] as const);
 const NOTHING: readonly string[] = [];
 /** Of a file, at a time. The start of a run, which stands at the beginning of its first file, lies within the first piece. */
@@ -58,8 +61,24 @@ export function findRun(directory: string, reference: string): FoundRun {
   throw new OrangeboxError(
     'OBX_RUN_NOT_FOUND',
     run ? `several runs begin with ${reference}` : `no replayable run ${reference} is recorded here`,
-    { hint: 'record one with: npx orangebox run --replayable -- node app.js' },
+    { hint: hintOf(run ? found : runs) },
   );
+}
+
+/** The runs of child processes of a run, which were recorded each by itself. */
+export function childRunsOf({ runId }: FoundRun, directory: string): FoundRun[] {
+  return findRuns(directory).filter(({ start }) => start.parentRunId === runId);
+}
+
+/** What was started, for people. */
+export function commandOf({ start }: FoundRun): string {
+  return [start.execPath, ...start.argv].join(' ').slice(0, COMMAND_MAX_CHARS);
+}
+
+function hintOf(runs: readonly FoundRun[]): string {
+  if (runs.length === 0) return 'record one with: npx orangebox run --replayable -- node app.js';
+  const newest = runs.slice(-LISTED_RUNS).reverse();
+  return `there are ${newest.map((run) => `${run.runId} (${commandOf(run)})`).join(', ')}`;
 }
 
 /** SHA-256 over all files of a run. */

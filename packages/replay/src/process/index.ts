@@ -2,7 +2,7 @@
 export { isSoundDirectory, PathPair } from './files/path-pair.ts';
 export { placeFile, targetWithin } from './files/place-files.ts';
 export { type RecordedFiles, recordedFiles } from './files/recorded-files.ts';
-export { findRun, findRuns, type FoundRun, runDigest } from './find-runs.ts';
+export { childRunsOf, commandOf, findRun, findRuns, type FoundRun, runDigest } from './find-runs.ts';
 export { openProcessReplay, parsePlan, type ReplayPlan, sealUnrecordedThread } from './open-replay.ts';
 export { parseReports } from './parse-report.ts';
 export { ProcessReplay, type ProcessReplayOptions } from './process-replay.ts';

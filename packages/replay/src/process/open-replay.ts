@@ -104,10 +104,10 @@ export function openProcessReplay(
       ...(plan.unpinned === undefined ? {} : { unpinned: plan.unpinned }),
       // What is said of a request goes to a file, and to the terminal.
       explain: (context) => explainDivergence(context, createRedactor({ secrets })),
-      stop(report) {
+      stop(report, isEnding) {
         write(report);
-        // A program that went another way is not asked about its end.
-        if (!report.end) reallyExit.call(process, STOPPED);
+        // A program that went another way is not asked about its end; one that came to it may say why.
+        if (!isEnding) reallyExit.call(process, STOPPED);
       },
     });
     return { replay, paths, refuse: (message) => fail('OBX_RUN_UNREADABLE', message) };

@@ -113,13 +113,16 @@ export class ProcessReplay implements QueueHost {
     const missing = undone.find((act) => act.kind !== 'cancel');
     // What was given up at the end was not asked for again either.
     if (missing) {
-      this.#verdicts.diverge({
-        kind: 'missing',
-        event: missing.seq,
-        scope: scopeOfAct(missing),
-        detail: `the program ended without ${wordsOf(missing)}`,
-        consequences: undone.slice(1).map((act) => `not done: ${wordsOf(act)}`),
-      });
+      this.#verdicts.diverge(
+        {
+          kind: 'missing',
+          event: missing.seq,
+          scope: scopeOfAct(missing),
+          detail: `the program ended without ${wordsOf(missing)}`,
+          consequences: undone.slice(1).map((act) => `not done: ${wordsOf(act)}`),
+        },
+        true,
+      );
       return;
     }
     this.#verdicts.ended(end);

@@ -20,9 +20,12 @@ function verdictsOf(explain: (context: DivergenceContext) => Divergence, recorde
     run: run as unknown as RecordedRun,
     live: LIVE,
     explain,
-    stop: (report: ProcessReport) => void reports.push(report),
+    stop: (report: ProcessReport): void => void reports.push(report),
   };
-  const verdicts = new Verdicts(options as VerdictOptions, new Course({ stop: () => undefined } as DeliveryQueue));
+  const verdicts = new Verdicts(
+    options as unknown as VerdictOptions,
+    new Course({ stop: () => undefined } as DeliveryQueue),
+  );
   const drawn = Array.from({ length: liveDraws }, (_, seq) => ({ seq, source: 'Math.random', value: '0.5' }));
   verdicts.from({ evidence: () => ({ liveDraws: drawn }), counts: () => ({}) as never });
   return { verdicts, reports };

@@ -18,8 +18,8 @@ export interface VerdictOptions {
   live: NonNullable<ProcessReport['live']>;
   /** Files that were others when the run was recorded. */
   changedFiles?: readonly ComparedValue[];
-  /** Ends the process with this report; called once. */
-  stop: (report: ProcessReport) => void;
+  /** Ends the process with this report; called once. `isEnding`: it ends by itself, and has its own last words. */
+  stop: (report: ProcessReport, isEnding: boolean) => void;
   /** Makes the explanation of a divergence. */
   explain: (context: DivergenceContext) => NonNullable<ProcessReport['divergence']>;
 }
@@ -56,8 +56,8 @@ export class Verdicts {
     this.#refused.set(name, (this.#refused.get(name) ?? 0) + 1);
   }
 
-  /** The program went another way. */
-  diverge(context: Omit<DivergenceContext, 'step'>): void {
+  /** The program went another way; `isEnding`: by coming to its end. */
+  diverge(context: Omit<DivergenceContext, 'step'>, isEnding = false): void {
     if (this.#course.isOver) return;
     const divergence = this.attempt(() =>
       this.#options.explain({
@@ -71,13 +71,13 @@ export class Verdicts {
     );
     if (divergence === undefined) return;
     this.#course.end();
-    this.#options.stop({ ...this.#report(), divergence });
+    this.#options.stop({ ...this.#report(), divergence }, isEnding);
   }
 
   /** The process ends by itself, as it did when it was recorded. */
   ended(end: NonNullable<ProcessReport['end']>): void {
     this.#course.end();
-    this.#options.stop({ ...this.#report(), end });
+    this.#options.stop({ ...this.#report(), end }, true);
   }
 
   /**
@@ -92,7 +92,7 @@ export class Verdicts {
       this.#course.end();
       const message = `the replay could not go on: ${error instanceof Error ? error.message : String(error)}`;
       const { threadId } = this.#options.live;
-      this.#options.stop({ ...NO_REPORT, threadId, failure: { code: 'OBX_RUN_UNREADABLE', message } });
+      this.#options.stop({ ...NO_REPORT, threadId, failure: { code: 'OBX_RUN_UNREADABLE', message } }, false);
       return undefined;
     }
   }
@@ -109,12 +109,13 @@ export class Verdicts {
     return draws;
   }
 
-  #facts(): Pick<DivergenceContext, 'environment' | 'files' | 'versions' | 'run'> {
-    const { run, live, changedFiles = [] } = this.#options;
+  #facts(): Pick<DivergenceContext, 'environment' | 'files' | 'areAllFilesKnown' | 'versions' | 'run'> {
+    const { run, live, changedFiles } = this.#options;
     const { start } = run;
     return {
       environment: compareEnvironment(start.environment, live.environment),
-      files: [...compared(live.argv[0] ?? 'entry', start.entryDigest, live.entryDigest), ...changedFiles],
+      files: [...compared(live.argv[0] ?? 'entry', start.entryDigest, live.entryDigest), ...(changedFiles ?? [])],
+      ...(changedFiles === undefined ? {} : { areAllFilesKnown: true as const }),
       versions: compared('node', start.node, live.node),
       run: start.runId,
     };

@@ -20,6 +20,9 @@ function warningsOf(facts: ReceiptFacts): string[] {
   const refused = facts.refused.reduce((sum, { count }) => sum + count, 0);
   return [
     ...facts.notReplayable.map(({ what, count }) => `not replayable: ${count} × ${what}`),
+    ...(facts.childRuns ?? []).map(
+      ({ id, command }) => `${command} was served and not replayed: it is a run of its own, ${id}`,
+    ),
     ...(refused > 0 ? [`${counted(refused, 'attempt')} to reach beyond the program refused`] : []),
     ...facts.rules.filter(({ uses }) => uses === 0).map(({ rule }) => `unused rule at ${rule.at}: ${rule.reason}`),
     ...facts.versions

@@ -38,7 +38,8 @@ const otherDigest = { name: 'digest', recorded: 'a', live: 'b' };
 const otherProgram = { entry: { name: 'entry', recorded: 'agent.mjs', live: 'other.mjs' }, digest: otherDigest };
 const divergence = {
   kind: 'changed_request' as const, event: 9, step: 2, scope: [], summary: 'POST h/v1 is not the request on record', cause: 'code' as const,
-  differences: [], furtherDifferences: 0, origins: [], lastMatched: [], nearest: [], folded: 0, nextCommands: [],
+  differences: [], furtherDifferences: 0, origins: [], environment: [],
+      lastMatched: [], nearest: [], folded: 0, nextCommands: [],
 }; // biome-ignore format: members
 
 describe('the verdict on a replay', () => {

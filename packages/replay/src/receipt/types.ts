@@ -40,6 +40,8 @@ export interface ReceiptFacts {
   /** Exit code, standard output and so on, recorded and live; digests for streams and files. */
   outcome: readonly ComparedValue[];
   divergence?: Divergence;
+  /** Child processes that were recorded as runs of their own, and are served here and not replayed. */
+  childRuns?: readonly { id: string; command: string }[];
   /** The preload said that it was there. */
   isInstrumented: boolean;
 }

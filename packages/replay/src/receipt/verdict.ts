@@ -53,6 +53,13 @@ export function findingsOf(facts: ReceiptFacts): Finding[] {
   add('nothing_served', facts.isInstrumented && served + processes.served === 0 && divergence === undefined, () =>
     nothingServed(facts),
   );
+  const [child] = facts.childRuns ?? [];
+  add(
+    'nothing_served',
+    child !== undefined && facts.recordedRequests === 0 && divergence === undefined,
+    () =>
+      `all requests were made by a child process, ${child?.command}, which was served and not replayed: replay ${child?.id}`,
+  );
   add('diverged', divergence !== undefined, () => `step ${divergence?.step}: ${divergence?.summary}`);
   add(
     'diverged',

@@ -1,6 +1,6 @@
 /** Contents of files, each once, by their SHA-256, beside the recordings. */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const DIRECTORY = 'files';
@@ -38,6 +38,23 @@ export class ContentStore {
     }
   }
 
+  /** Removes all that is older and not named; gives the bytes that were freed. */
+  removeOthers(named: ReadonlySet<string>, beforeUnixMs: number): number {
+    let freedBytes = 0;
+    for (const name of namesIn(this.#directory)) {
+      const path = join(this.#directory, name);
+      try {
+        const stats = lstatSync(path);
+        if (!stats.isFile() || named.has(name) || stats.mtimeMs >= beforeUnixMs) continue;
+        rmSync(path);
+        freedBytes += stats.size;
+      } catch {
+        // Somebody else removed it.
+      }
+    }
+    return freedBytes;
+  }
+
   /** The content, if it is there and is what its name says. */
   read(sha256: string): Buffer | undefined {
     if (!SHA256.test(sha256)) return undefined;
@@ -49,6 +66,14 @@ export class ContentStore {
     } catch {
       return undefined;
     }
+  }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return lstatSync(directory).isDirectory() ? readdirSync(directory) : [];
+  } catch {
+    return [];
   }
 }
 

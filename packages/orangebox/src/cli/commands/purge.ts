@@ -3,6 +3,7 @@ import { findSessionId, type ListFilter } from '@orangebox/store';
 import { confirm } from '../ask.ts';
 import type { CommandContext } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
+import { locate } from '../locate.ts';
 import { openStore } from '../open-store.ts';
 import { parseTime, usage } from '../parse-options.ts';
 import { withProgress } from '../progress.ts';
@@ -56,10 +57,12 @@ export async function purge(context: CommandContext, options: PurgeOptions): Pro
       return EXIT.refused;
     }
     const result = await withProgress(terminal, () => 'deleting', store.delete(filter));
+    const { removeUnusedContents } = await import('../replay-run/unused-contents.ts');
+    const freedBytes = result.freedBytes + removeUnusedContents(locate(context).dir, context.nowMs);
     if (options.json === true) {
-      terminal.line(safeJson({ deleted: result.deleted, freedBytes: result.freedBytes, kept: result.kept.length }));
+      terminal.line(safeJson({ deleted: result.deleted, freedBytes, kept: result.kept.length }));
     } else {
-      terminal.line(`${plural(result.deleted, 'recording')} deleted, ${formatBytes(result.freedBytes)} freed`);
+      terminal.line(`${plural(result.deleted, 'recording')} deleted, ${formatBytes(freedBytes)} freed`);
       if (result.kept.length > 0) {
         terminal.line(
           `${plural(result.kept.length, 'recording')} kept: a running program still writes that file; try again when it has ended`,

@@ -77,20 +77,35 @@ function newRunId(): string {
 
 /** Says how to replay the run, and what of it no replay can give again. */
 async function tellRun(context: CommandContext, runId: string, command: readonly string[]): Promise<void> {
-  const { findRun, readRun } = await import('@orangebox/replay/process');
+  const { childRunsOf, commandOf, findRun, readRun } = await import('@orangebox/replay/process');
+  const { dir, basis } = locate(context);
+  let isWhole = true;
   try {
-    const { threads } = findRun(locate(context).dir, runId);
-    for (const { files } of threads) {
-      for (const { what, count } of readRun(files).notReplayable) {
+    const found = findRun(dir, runId);
+    for (const { files, threadId } of found.threads) {
+      const run = readRun(files);
+      if (threadId === 0) isWhole = run.end !== undefined;
+      for (const { what, count } of run.notReplayable) {
         note(context, `not replayable: ${escapeLine(notReplayable(what, count))}`);
       }
+    }
+    for (const child of childRunsOf(found, dir)) {
+      note(
+        context,
+        `${escapeLine(commandOf(child))} is a run of its own, ${child.runId}: record it by itself to replay it`,
+      );
     }
   } catch (error) {
     if (!(error instanceof OrangeboxError)) throw error;
     note(context, `the run cannot be replayed: ${error.message}`);
     return;
   }
-  note(context, `recorded ${runId}: npx orangebox replay ${runId} -- ${command.map(escapeLine).join(' ')}`);
+  if (!isWhole) {
+    note(context, `${runId} did not end in order (a signal, a crash): a replay of it says that it is damaged`);
+    return;
+  }
+  const place = basis === 'found' || basis === 'default' ? '' : ` --dir ${escapeLine(dir)}`;
+  note(context, `recorded ${runId}: npx orangebox replay ${runId}${place} -- ${command.map(escapeLine).join(' ')}`);
 }
 
 /** What a replay cannot give, and how often it was: `3 connections to db:5432`. */

@@ -1,6 +1,7 @@
 /** The directory itself: there, ours, private, with room. */
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, statfs } from 'node:fs/promises';
+import { LEVEL_FILE } from '@orangebox/schema';
 import { join } from 'node:path';
 import { directorySize } from '../directory-size.ts';
 import { errnoOf } from '../exit-codes.ts';
@@ -42,7 +43,9 @@ async function checkPermissions(dir: string): Promise<Check> {
     const facts = await lstat(path).catch(() => undefined);
     if (facts === undefined || path.endsWith('.gitignore')) continue;
     if (facts.uid !== mine) foreign.push(path);
-    if ((facts.mode & 0o077) !== 0 && !facts.isSymbolicLink()) open.push(path);
+    // What root says of the level a program of another user has to read; it holds one word.
+    const forbidden = path === join(dir, LEVEL_FILE) ? 0o022 : 0o077;
+    if ((facts.mode & forbidden) !== 0 && !facts.isSymbolicLink()) open.push(path);
   }
   const [firstForeign] = foreign;
   if (firstForeign !== undefined) {

@@ -1,6 +1,6 @@
 /** What was observed of a replay, put together for its receipt. */
 import type { ReceiptFacts } from '@orangebox/replay';
-import type { FoundRun, ProcessReport, RecordedRun } from '@orangebox/replay/process';
+import { commandOf, type FoundRun, type ProcessReport, type RecordedRun } from '@orangebox/replay/process';
 import type { ReplayPlace } from './replay-place.ts';
 
 /** What a replay left behind. */
@@ -15,6 +15,8 @@ export interface ReplayOutcome {
   digest: string;
   /** Outside values were others: what it prints may be another. */
   isUnpinned: boolean;
+  /** Runs of its child processes. */
+  childRuns: readonly FoundRun[];
   /** Where it ran. */
   place: ReplayPlace & { isKept: boolean };
 }
@@ -23,7 +25,7 @@ const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b
 
 /** The facts. A difference of output counts only where the program ran to its end. */
 export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
-  const { found, command, reports, recorded, digest, isUnpinned, place } = replayed;
+  const { found, command, reports, recorded, digest, isUnpinned, childRuns, place } = replayed;
   // A thread may have said how it went, and the program have died before it could.
   const main = reports.find(({ threadId }) => threadId === 0);
   const { start } = found;
@@ -81,6 +83,9 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
         ...(place.isKept ? [`the copy of the working directory is kept: ${place.cwd}`] : []),
       ],
     },
+    ...(childRuns.length > 0
+      ? { childRuns: childRuns.map((run) => ({ id: run.runId, command: commandOf(run) })) }
+      : {}),
     ...(divergence ? { divergence } : {}),
     isInstrumented: main !== undefined,
   };

@@ -5,7 +5,14 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeReceipt, type MatchRule, type Receipt } from '@orangebox/replay';
-import { type FoundRun, parseReports, readRun, runDigest, type UnpinnedPlan } from '@orangebox/replay/process';
+import {
+  childRunsOf,
+  type FoundRun,
+  parseReports,
+  readRun,
+  runDigest,
+  type UnpinnedPlan,
+} from '@orangebox/replay/process';
 import { OrangeboxError } from '@orangebox/schema';
 import { passSignals } from '../commands/run.ts';
 import type { CommandContext } from '../context.ts';
@@ -87,6 +94,8 @@ export async function replayFound(context: CommandContext, request: ReplayReques
         recorded,
         digest: runDigest(found),
         isUnpinned: unpinned !== undefined,
+        // Each look reads of all runs here.
+        childRuns: recorded.some(({ children }) => children.length > 0) ? childRunsOf(found, directory) : [],
         place: { ...place, isKept },
       }),
     );
