@@ -52,7 +52,10 @@ export class CallSites {
   #frames(below: (...args: never[]) => unknown): NodeJS.CallSite[] {
     let restore: (() => void) | undefined;
     try {
-      const had = { limit: Object.hasOwn(Error, 'stackTraceLimit'), prepare: Object.hasOwn(Error, 'prepareStackTrace') };
+      const had = {
+        limit: Object.hasOwn(Error, 'stackTraceLimit'),
+        prepare: Object.hasOwn(Error, 'prepareStackTrace'),
+      };
       const { stackTraceLimit: limit, prepareStackTrace: prepare } = Error;
       restore = () => {
         if (had.limit) Error.stackTraceLimit = limit;
