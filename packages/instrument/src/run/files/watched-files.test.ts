@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import type { FileChange, FileState, RunRecord } from '@orangebox/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ContentStore } from './content-store.ts';
-import { isSecretName } from './secret-names.ts';
+import { holdsNamedSecret, isSecretName } from './secret-names.ts';
 import { type FilesHost, WatchedFiles } from './watched-files.ts';
 
 let root: string;
@@ -123,6 +123,7 @@ describe('the files of a recorded run', () => {
   it('keep no content that holds a secret, or is called like one, nor a hash that it could be tried with', () => {
     put('.env', 'PIN=1234');
     put('notes.txt', `key ${SECRET}`);
+    put('settings.conf', 'DB_PASSWORD=hunter2hunter2');
     files.begin();
     for (const file of start()) expect(Object.keys(file)).toEqual(['path', 'type', 'mode', 'sizeBytes', 'keyedHash']);
     expect(existsSync(join(recordings, 'files'))).toBe(false);
@@ -200,8 +201,55 @@ it.each([
   'credentials.json',
   'aws-credentials',
   '.npmrc',
+  '.envrc',
+  'prod.tfvars',
+  '.dev.vars',
+  'secrets.yaml',
+  'secrets.enc',
+  'kubeconfig',
+  'staging.kubeconfig',
+  '.netrc',
+  '.pypirc',
+  '.pgpass',
+  'database.yml',
+  'release.jks',
+  'debug.keystore',
+  'key.ppk',
+  'service-account-prod.json',
 ])('%s is called like a secret', (name) => expect(isSecretName(`a/${name}`)).toBe(true));
 it.each(['environment.ts', 'secret-finder.ts', 'keys.ts', 'README.md', 'identity.txt', 'tokens.ts'])(
   '%s is not',
   (name) => expect(isSecretName(`.env/${name}`)).toBe(false),
 );
+
+it.each([
+  ['a.conf', 'x=1\nDB_PASSWORD=hunter2hunter2\n'],
+  ['a.sh', 'export API_TOKEN="abcdefgh"'],
+  ['a.yml', 'db:\r\n  password: hunter2hunter2\r\n'],
+  ['a.yml', '- api_key: abcd-efgh'],
+  ['a.json', '{"name": "x", "clientSecret": "abcdefgh"}'],
+  ['a.ts', "  apiKey: 'abcdefgh',"],
+])('%s with %j holds the value of a secret', (path, text) =>
+  expect(holdsNamedSecret(path, Buffer.from(text))).toBe(true),
+);
+it.each([
+  ['a.conf', 'DB_PASSWORD=short\n'],
+  ['a.sh', 'export API_TOKEN="${OTHER_TOKEN}"'],
+  ['a.sh', 'API_TOKEN=$OTHER_TOKEN'],
+  ['a.md', 'API_KEY=<your key here>'],
+  ['a.ts', '  apiKey: process.env.OPENAI_API_KEY,'],
+  ['a.ts', '  apiKey: string | undefined;\n  token = readToken();'],
+  ['a.yml', 'name: a long value'],
+  ['a.json', '{"max_tokens": 1024, "keys": ["abcdefgh"]}'],
+  ['a.bin', 'DB_PASSWORD=hunter2hunter2\0'],
+  ['a.txt', `DB_PASSWORD=hunter2hunter2\n${'x'.repeat(65_536)}`],
+])('%s with %j does not', (path, text) => expect(holdsNamedSecret(path, Buffer.from(text))).toBe(false));
+
+it('a text that was made to be slow to look through is not', () => {
+  for (const part of ['{', ',a:"', '{ ', 'export ', '- ', 'KEY:', "{'", 'a', ' ']) {
+    const bytes = Buffer.from(part.repeat(65_536 / part.length));
+    const startedMs = performance.now();
+    holdsNamedSecret('a.txt', bytes);
+    expect(performance.now() - startedMs).toBeLessThan(1000);
+  }
+});

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FileChange, FilesChangedRecord, FileState, RunFilesRecord } from '@orangebox/schema';
 import { type ContentStore, MAX_KEPT_BYTES } from './content-store.ts';
 import { keyedContentHash, MAX_HASHED_BYTES, readContent } from './file-content.ts';
-import { isSecretName } from './secret-names.ts';
+import { holdsNamedSecret, isSecretName } from './secret-names.ts';
 import { isSeenBefore, MAX_TREE_ENTRIES, type SeenEntry, type SeenTree, seeEntry, seeTree } from './tree.ts';
 
 /** What is kept of the start, and as much again of changes. */
@@ -146,7 +146,7 @@ export class WatchedFiles {
     state.sizeBytes = content.sizeBytes;
     const { sha256, bytes } = content;
     // Of what is too large to be searched, the name has to tell.
-    if (isSecretName(path) || (bytes && this.#host.holdsSecret(bytes))) {
+    if (isSecretName(path) || (bytes && (this.#host.holdsSecret(bytes) || holdsNamedSecret(path, bytes)))) {
       return { seen, state: { ...state, keyedHash: keyedContentHash(this.#host.key, sha256) }, isKept: false };
     }
     state.sha256 = sha256;
