@@ -49,6 +49,9 @@ describe('credentials on a command line are replaced', () => {
     [`cd /tmp && deploy --api-key "${VALUE}" --region eu`, '" --region eu'],
     [`login --password='${VALUE}' && echo done`, `' && echo done`],
     [`login --token ${VALUE}; echo done`, '; echo done'],
+    [`curl -H "Cookie: p=\\"x\\"; sid=${VALUE}" https://h.example`, '" https://h.example'],
+    [`kubectl create secret generic x --from-literal=password=${VALUE} -n y`, ' -n y'],
+    [`docker build --build-arg=NPM_TOKEN=${VALUE} .`, ' .'],
   ])('in a command for a shell: %s', (command, rest) => {
     const [, out = ''] = redacted('-c', command);
     expect(out).not.toContain(VALUE);
@@ -67,6 +70,37 @@ describe('credentials on a command line are replaced', () => {
     const bytes = Buffer.concat([...body.push(Buffer.from(VALUE)), ...body.end()]);
     expect(bytes.toString()).toBe('{{secret:argument.client-secret}}');
   });
+});
+
+it('leaves references, code and settings', () => {
+  const words = [
+    'curl -H "Authorization: Bearer $OPENAI_API_KEY" https://api.example/v1',
+    'TOKEN=$GITHUB_TOKEN gh pr list',
+    'deploy --token "$(cat token)" --password ${DB_PASSWORD}',
+    `python -c 'tokenizer=AutoTokenizer.from_pretrained("gpt2")'`,
+    'codex exec -c max_output_tokens=1000',
+    'max_tokens=4096',
+  ];
+  const redactor = createRedactor({ secrets: [] });
+  expect(redactor.words(words, 'child')).toEqual(words);
+  expect(redactor.text('AutoTokenizer.from_pretrained and $OPENAI_API_KEY').redactions).toEqual([]);
+});
+
+it('takes no longer for what is made to be searched again and again', () => {
+  for (const piece of ['a: ', `';--key='`, `'"--a="`, '--token=', 'x-api-key: "', '--token     ', 'A_KEY="\\\\']) {
+    const word = piece.repeat(Math.ceil(2_000_000 / piece.length));
+    const beganMs = performance.now();
+    redacted('-c', word);
+    expect(performance.now() - beganMs).toBeLessThan(4000);
+  }
+});
+
+it('does not push out what was learned from requests', () => {
+  const redactor = createRedactor({ secrets: [] });
+  redactor.headers([['authorization', `Bearer ${VALUE}`]], 'request');
+  const commands = Array.from({ length: 100 }, (_, i) => `A_KEY=zzzzzzzzzz1234567890${i}`);
+  redactor.words(commands, 'child');
+  expect(redactor.text(VALUE).text).toBe('{{secret:authorization}}');
 });
 
 it('leaves what is none', () => {

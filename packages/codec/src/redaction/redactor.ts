@@ -7,7 +7,7 @@ import type { Finder } from './finder.ts';
 import { FormFieldFinder } from './form-fields.ts';
 import { redactHeader } from './headers.ts';
 import { JsonFieldFinder } from './json-fields.ts';
-import { type NamedSecret, SECRET_MIN_BYTES } from './names.ts';
+import { looksLikeSecret, type NamedSecret } from './names.ts';
 import type { NeedleHit } from './needles.ts';
 import { PatternFinder, type ReadyPattern, readyPatterns } from './pattern-finder.ts';
 import { SecretFinder } from './secret-finder.ts';
@@ -52,10 +52,14 @@ const URL_IN_TEXT = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'`<>\\]+/gi;
 const URL_HEADERS: ReadonlySet<string> = new Set(['location', 'content-location', 'referer', ':path']);
 const SCHEME_IN_TEXT = /\b(Bearer|Basic) +([\w.~+/=-]{8,})/gi;
 
+/** Credentials from commands of child processes that are searched for everywhere. */
+const FROM_CHILDREN_MAX = 64;
+
 class SecretRedactor implements Redactor {
   readonly #tokens: TokenBook = new TokenBook();
   readonly #secrets: SecretSet;
   readonly #patterns: readonly ReadyPattern[];
+  #fromChildren = 0;
 
   constructor(options: RedactorOptions) {
     this.#secrets = new SecretSet(this.#tokens);
@@ -117,8 +121,11 @@ class SecretRedactor implements Redactor {
 
   words(words: readonly string[], of: 'program' | 'child'): string[] {
     const places = placesOfSecrets(words);
-    if (of === 'program') this.#secrets.add(places);
-    else for (const { name, value } of places) if (value.length >= SECRET_MIN_BYTES) this.#secrets.learn(name, value);
+    // What went by in requests must not be pushed out by commands, which a model may write.
+    const room = of === 'program' ? places.length : Math.max(0, FROM_CHILDREN_MAX - this.#fromChildren);
+    const kept = places.slice(0, room).filter(({ value }) => looksLikeSecret(value));
+    if (of === 'child') this.#fromChildren += kept.length;
+    this.#secrets.add(kept);
     const named = replacePlaces(words, places, ({ name, value }) => this.#tokens.token(name, value));
     return named.map((word) => this.text(word, 'arguments').text);
   }

@@ -41,7 +41,8 @@ export function explainDivergence(
     furtherDifferences: Math.max(0, found.length - DIFFERENCES_MAX),
     origins,
     ...(suspicious === undefined ? {} : { suspicious }),
-    environment: environmentOf(context),
+    // Where a word came from a variable, that is told with the word.
+    environment: origins.some((origin) => origin.class === 'environment') ? [] : environmentOf(context),
     lastMatched: (context.matched ?? []).slice(-LAST_MATCHED),
     nearest: nearest.map(({ index, diff }) => ({
       index,
