@@ -64,7 +64,7 @@ it('keeps no planted secret, and its replay finds every request exactly or in ca
     const name = names[i % names.length] ?? '';
     return i < names.length ? [`${name}=${value}`] : [name, value];
   });
-  const command = [process.execPath, 'secrets.mjs', list, 'received.json', ...flags];
+  const command = [process.execPath, 'secrets.mjs', list, join(outside, 'received.json'), ...flags];
   let recorded: CliResult;
   try {
     recorded = await startCli(['run', '--replayable', '--', ...command], { cwd: directory, env }).ended;
@@ -72,7 +72,7 @@ it('keeps no planted secret, and its replay finds every request exactly or in ca
     server.close();
   }
   expect(recorded).toMatchObject({ code: 0, stdout: 'carried\n' });
-  const received = Object.keys(JSON.parse(readFileSync(join(directory, 'received.json'), 'utf8')) as object);
+  const received = Object.keys(JSON.parse(readFileSync(join(outside, 'received.json'), 'utf8')) as object);
   expect(received.length).toBeGreaterThan(180);
 
   const texts = textsOf(join(directory, '.orangebox'));
