@@ -81,7 +81,7 @@ export function openProcessReplay(
     const { cwd } = run.start;
     const root = process.cwd();
     const isOther = cwd !== undefined && cwd !== root && isSoundDirectory(cwd);
-    const paths = isOther ? new PathPair(cwd, root) : undefined;
+    const paths = isOther ? new PathPair(cwd, root, plan.copy === root) : undefined;
     // What a child process wrote may speak of the directory that it was in.
     const read = (sha256: string): Uint8Array | undefined => {
       const bytes = readContent(sha256);

@@ -77,7 +77,12 @@ export function makeReplayPlace(request: PlaceRequest): ReplayPlace {
     recorded: sha256,
     live: 'another',
   }));
-  const reader: FileReader = { root: copy.root, original: cwd, keyedHash, paths: new PathPair(recordedCwd, copy.root) };
+  const reader: FileReader = {
+    root: copy.root,
+    original: cwd,
+    keyedHash,
+    paths: new PathPair(recordedCwd, copy.root, true),
+  };
   return {
     cwd: copy.root,
     command: [...command.slice(0, 1), ...command.slice(1).map((word) => moved(word, cwd, copy.root))],

@@ -37,6 +37,58 @@ describe('a directory and its copy', () => {
     expect(pair.relativeToRecorded('../../../../var/x')).toBe('../../../var/x');
   });
 
+  it.each([
+    'https://host/acme/app.git',
+    'https://host/app',
+    '/app-data',
+    '/app.bak',
+    '/application',
+    'src/app/x',
+    '../app',
+    '~/app',
+    '%2Fapp-data',
+    'a%2Fapp',
+  ])('leave %s as it is, which only looks like the one that was recorded', (text) => {
+    const short = new PathPair('/app', '/tmp/copy/app', true);
+    expect(Buffer.from(short.bytesToLive(bytes(`"${text}"`))).toString()).toBe(`"${text}"`);
+    expect(new PathPair('/tmp/copy/app', '/app').toRecorded(text)).toBe(text);
+  });
+
+  it.each([
+    ['/app', '/tmp/copy/app'],
+    ['in /app.', 'in /tmp/copy/app.'],
+    ['"/app/x": \'/app\'', '"/tmp/copy/app/x": \'/tmp/copy/app\''],
+    ['at file:///app/a.mjs:1', 'at file:///tmp/copy/app/a.mjs:1'],
+    ['PATH=/bin:/app/bin', 'PATH=/bin:/tmp/copy/app/bin'],
+    [JSON.stringify('a\n/app\n/app/b'), JSON.stringify('a\n/tmp/copy/app\n/tmp/copy/app/b')],
+    ['\x1b[31m/app\x1b[0m', '\x1b[31m/tmp/copy/app\x1b[0m'],
+    ['cc -I/app/include', 'cc -I/tmp/copy/app/include'],
+    ['?a=x%20%2Fapp%2Fb', '?a=x%20%2Ftmp%2Fcopy%2Fapp%2Fb'],
+  ])('have %j replaced', (recorded, live) => {
+    const short = new PathPair('/app', '/tmp/copy/app', true);
+    expect(Buffer.from(short.bytesToLive(bytes(recorded))).toString()).toBe(live);
+    expect(short.toRecorded(live)).toBe(recorded);
+    expect(new PathPair('/tmp/copy/app', '/app').toRecorded(recorded)).toBe(live);
+  });
+
+  it('have the path of a copy replaced wherever it stands: nothing else is called so', () => {
+    const copy = new PathPair('/app', '/tmp/copy/app', true);
+    expect(copy.toRecorded('/tmp/copy/app-data, x/tmp/copy/app.git')).toBe('/app-data, x/app.git');
+  });
+
+  it('leave what only looks like it as it is where it comes in pieces, wherever it is cut', () => {
+    const text = '/app /app-data x/app /app.. /app..git, http://h/app file:///app \x1b[31m/app -I/app /app.';
+    const right = '/t/b /app-data x/app /t/b.. /app..git, http://h/app file:///t/b \x1b[31m/t/b -I/t/b /t/b.';
+    for (let cut = 0; cut <= text.length; cut++) {
+      const stream = new PathPair('/t/b', '/app').stream();
+      const parts = [text.slice(0, cut), text.slice(cut)].map((part) => stream.push(bytes(part)));
+      expect(Buffer.concat([...parts, stream.rest()]).toString()).toBe(right);
+    }
+    const single = new PathPair('/t/b', '/app').stream();
+    const each = [...bytes(text)].map((byte) => single.push(Uint8Array.of(byte)));
+    expect(Buffer.concat([...each, single.rest()]).toString()).toBe(right);
+  });
+
   it('take a path with the signs of a replacement as it is', () => {
     expect(new PathPair("/a/$&$'", '/b').toRecorded('/b/c')).toBe("/a/$&$'/c");
   });
