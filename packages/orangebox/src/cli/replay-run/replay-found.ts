@@ -1,6 +1,6 @@
 /** Replays one recorded run in a process of its own and makes its receipt. */
 import { spawn, type StdioOptions } from 'node:child_process';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -17,6 +17,7 @@ import { OrangeboxError } from '@orangebox/schema';
 import { passSignals } from '../commands/run.ts';
 import type { CommandContext } from '../context.ts';
 import { receiptFacts } from './receipt-facts.ts';
+import { removeTree } from './remove-tree.ts';
 import { makeReplayPlace, type PlaceOptions } from './replay-place.ts';
 import { replayEnvironment } from './replay-environment.ts';
 
@@ -54,6 +55,7 @@ export async function replayFound(context: CommandContext, request: ReplayReques
   const plan = join(scratch, 'plan.json');
   const report = join(scratch, 'report');
   let isKept = false;
+  const removed = (): boolean => (isKept ? [plan, report] : [scratch]).map(removeTree).every(Boolean);
   try {
     const recorded = found.threads.map(({ files }) => readRun(files));
     const run = recorded.find(({ start }) => start.threadId === 0) ?? recorded[0];
@@ -86,22 +88,22 @@ export async function replayFound(context: CommandContext, request: ReplayReques
     const reports = parseReports(readReport(report));
     const failure = reports.find((one) => one.failure)?.failure;
     if (failure) throw new OrangeboxError(isCoded(failure.code) ? failure.code : 'OBX_RUN_UNREADABLE', failure.message);
-    return makeReceipt(
-      receiptFacts({
-        found,
-        command,
-        reports,
-        recorded,
-        digest: runDigest(found),
-        isUnpinned: unpinned !== undefined,
-        // Each look reads of all runs here.
-        childRuns: recorded.some(({ children }) => children.length > 0) ? childRunsOf(found, directory) : [],
-        place: { ...place, isKept },
-      }),
-    );
+    const facts = receiptFacts({
+      found,
+      command,
+      reports,
+      recorded,
+      digest: runDigest(found),
+      isUnpinned: unpinned !== undefined,
+      // Each look reads of all runs here.
+      childRuns: recorded.some(({ children }) => children.length > 0) ? childRunsOf(found, directory) : [],
+      place: { ...place, isKept },
+    });
+    const { files = place.facts } = facts;
+    const left = removed() ? [] : [`the replay's own directory could not be removed: ${scratch}`];
+    return makeReceipt({ ...facts, files: { ...files, notes: [...files.notes, ...left] } });
   } finally {
-    if (isKept) for (const own of [plan, report]) rmSync(own, { force: true });
-    else rmSync(scratch, { recursive: true, force: true });
+    removed();
   }
 }
 
