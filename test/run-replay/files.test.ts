@@ -285,3 +285,48 @@ describe('a recording that says something else of files', () => {
     for (const name of copies()) rmSync(join(temporary, name), { recursive: true });
   });
 });
+
+describe('a recording in which a worker says what its child processes did to files', () => {
+  const content = 'process.exit(9)';
+  const sha256 = createHash('sha256').update(content).digest('hex');
+
+  it.each([
+    ['is not trusted where its main thread says nothing', []],
+    ['has nothing of it done, since workers record no files, however far it is trusted', ['--trust-files']],
+  ])('%s', async (_what, options) => {
+    const home = placeProgram({ file: 'edits.mjs' });
+    writeFileSync(
+      join(home, 'threads.mjs'),
+      `import { spawn } from 'node:child_process';
+      import { isMainThread, Worker } from 'node:worker_threads';
+      if (isMainThread) new Worker(new URL(import.meta.url)).on('exit', () => console.log('end'));
+      else spawn('true', { stdio: 'ignore' }).on('exit', () => process.exit());`,
+    );
+    const words = ['--', process.execPath, 'threads.mjs'];
+    const result = await startCli(['run', '--replayable', ...words], { cwd: home }).ended;
+    const id = /recorded (run-[0-9a-f]{12})/.exec(result.stderr)?.[1] ?? '';
+    let threadId = 0;
+    let added = 0;
+    rewriteRecording(home, (record: SegmentRecord) => {
+      if (record.type === 'runStart') threadId = record.threadId;
+      if (record.type === 'runFiles' || record.type === 'filesChanged') return [];
+      if (record.type !== 'child' || threadId === 0) return record;
+      added++;
+      const file: FileState = { path: 'obxevil.mjs', type: 'file', mode: 0o644, sha256 };
+      return [record, { type: 'filesChanged', child: record.seq, changes: [{ kind: 'created', file }] }];
+    });
+    expect(added).toBe(1);
+    mkdirSync(join(home, '.orangebox', 'files'), { recursive: true });
+    writeFileSync(join(home, '.orangebox', 'files', sha256), content);
+    const again = await startCli(['replay', id, ...options, '--keep', ...words], {
+      cwd: home,
+      env: { TMPDIR: temporary },
+    }).ended;
+    expect(again.stdout).toBe('end\n');
+    const [copy = ''] = copies();
+    const left = Object.keys(treeOf(join(temporary, copy)));
+    for (const name of copies()) rmSync(join(temporary, name), { recursive: true });
+    expect(left.some((path) => path.endsWith('threads.mjs'))).toBe(true);
+    expect(left.filter((path) => /evil/.test(path))).toEqual([]);
+  });
+});
