@@ -9,13 +9,19 @@ import { cleanUp, recordProgram, type RecordedProgram, type RunProgram } from '.
 
 afterAll(cleanUp);
 
-async function surveyed(program: RunProgram): Promise<{ run: RecordedProgram; code: number | null; result: Survey }> {
+async function surveyed(
+  program: RunProgram,
+  options: string[] = [],
+): Promise<{ run: RecordedProgram; code: number | null; result: Survey }> {
   const run = await recordProgram(program);
   const command = [process.execPath, program.file, ...(program.args ?? [])];
-  const { code, stdout, stderr } = await startCli(['doctor', '--determinism', run.runId, '--json', '--', ...command], {
-    cwd: run.directory,
-    env: run.env,
-  }).ended;
+  const { code, stdout, stderr } = await startCli(
+    ['doctor', '--determinism', run.runId, '--json', ...options, '--', ...command],
+    {
+      cwd: run.directory,
+      env: run.env,
+    },
+  ).ended;
   expect(stdout, stderr).not.toBe('');
   return { run, code, result: JSON.parse(stdout) as Survey };
 }
@@ -34,7 +40,7 @@ describe('doctor --determinism', () => {
     expect(code).toBe(1);
     expect(result.baseline).toBe('replayed');
     const lines = readFileSync(inRepository('test/run-replay/programs/sources.mjs'), 'utf8').split('\n');
-    const planted = lines.flatMap((line, i) => (/^ {2}await ask\((?!Object)/.test(line) ? [i + 1] : []));
+    const planted = lines.flatMap((line, i) => (/^ {2}await ask\((?!Object|'Lisbon')/.test(line) ? [i + 1] : []));
     expect(planted).toHaveLength(9);
     const told = result.sources.map(({ places, reached }) => {
       expect(places).toHaveLength(1);
@@ -52,6 +58,16 @@ describe('doctor --determinism', () => {
     expect(result).toMatchObject({ baseline: 'replayed', sources: [], replays: 3 });
     expect(result.places).toBeGreaterThan(5);
     expect(code).toBe(0);
+  });
+
+  it('takes a program that does not end with another value for one that depends on it', async () => {
+    const { code, result } = await surveyed({ file: 'sources.mjs', args: ['waits', String(Date.now() + 864e6)] }, [
+      '--timeout',
+      '5',
+    ]);
+    expect(code).toBe(1);
+    expect(result.sources.length).toBeGreaterThan(0);
+    expect(result.sources.every(({ places }) => places.every(({ source }) => source === 'Date.now'))).toBe(true);
   });
 
   it('tells nothing of a program that does not even do as recorded with the recorded values', async () => {

@@ -11,7 +11,11 @@ const ask = (content) =>
     messages: [{ role: 'user', content: `Say something of ${content}` }],
   });
 
-if (process.argv[2] === 'clean') {
+if (process.argv[2] === 'waits') {
+  await ask('Lisbon');
+  // Ends by a clock of these days, and by no later one.
+  while (Date.now() > Number(process.argv[3]));
+} else if (process.argv[2] === 'clean') {
   const startMs = performance.now();
   for (const city of ['Lisbon', 'Oslo', 'Riga']) {
     await sleep(Number(randomBytes(1)[0] > -1));

@@ -71,8 +71,14 @@ export class DrawReplay {
     // A place that is on record has its own values only.
     const recorded = (place ?? list)?.first(this.#drawn);
     const value = real();
+    const unpinned = this.#unpinned?.has(source, at) === true ? this.#unpinned : undefined;
     if (!recorded) {
       this.extra++;
+      if (unpinned) {
+        const live = unpinned.another(source, value, real);
+        this.#note(-1, source, at, live);
+        return live;
+      }
       this.#note(-1, source, at, value);
       // Time does not jump from the recording's to today's.
       const last = (place ?? list)?.last;
@@ -85,7 +91,6 @@ export class DrawReplay {
       this.#note(recorded.seq, source, at, value);
       return value;
     }
-    const unpinned = this.#unpinned?.has(source, at) === true ? this.#unpinned : undefined;
     const live = unpinned ? unpinned.another(source, given, real) : given;
     this.#note(recorded.seq, source, at, live);
     if (unpinned?.isUnified !== false) this.#learn(given, live, { source, at });

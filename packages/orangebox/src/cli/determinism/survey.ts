@@ -1,6 +1,7 @@
 /** Which sources of outside values reach what a recorded program asks for. */
 import type { Receipt } from '@orangebox/replay';
 import { type FoundRun, readRun } from '@orangebox/replay/process';
+import { OrangeboxError } from '@orangebox/schema';
 import type { CommandContext } from '../context.ts';
 import { type ReplayRequest, replayFound } from '../replay-run/replay-found.ts';
 import { narrow } from './narrow.ts';
@@ -47,14 +48,23 @@ export async function survey(
     replays++;
     return replayFound(context, { ...request, stdio: 'ignore', ...how });
   };
+  const reached = async (how: Partial<ReplayRequest>): Promise<Reached | undefined> => {
+    try {
+      return reachedBy(await replay(how));
+    } catch (error) {
+      // A program that ends with the recorded values, and not with others, depends on them.
+      if (!(error instanceof OrangeboxError && error.code === 'OBX_REPLAY_TIMEOUT')) throw error;
+      return { step: 0, summary: error.message, paths: [] };
+    }
+  };
   const baseline = await replay({});
   const places = placesOf(request.found.threads.map(({ files }) => readRun(files)));
   const about = { run: request.found.runId, baseline, places: places.length };
   if (!wentAsRecorded(baseline)) return { ...about, replays, sources: [] };
-  const environmentOrder = reachedBy(await replay({ environmentOrder: 'reversed' }));
+  const environmentOrder = await reached({ environmentOrder: 'reversed' });
   const found = await narrow(
     places,
-    async (some) => reachedBy(await replay({ unpinned: { places: some.map(({ key }) => key), isUnified: false } })),
+    (some) => reached({ unpinned: { places: some.map(({ key }) => key), isUnified: false } }),
     request.jobs,
   );
   return {
