@@ -13,14 +13,30 @@ export function compareEnvironment(
   recorded: NonNullable<ProcessReport['live']>['environment'],
   live: NonNullable<ProcessReport['live']>['environment'],
 ): ComparedValue[] {
+  const isOtherKey = areOfOtherKeys(recorded.hashes, live.hashes);
   return (['values', 'hashes'] as const).flatMap((kind) =>
-    [...new Set([...Object.keys(recorded[kind]), ...Object.keys(live[kind])])].flatMap((name) =>
-      compared(name, ownOf(recorded[kind], name), ownOf(live[kind], name)).map((value) => ({
+    [...new Set([...Object.keys(recorded[kind]), ...Object.keys(live[kind])])].flatMap((name) => {
+      const was = ownOf(recorded[kind], name);
+      const is = ownOf(live[kind], name);
+      if (kind === 'hashes' && isOtherKey && was !== undefined && is !== undefined) return [];
+      return compared(name, was, is).map((value) => ({
         ...value,
         ...(kind === 'hashes' ? { isHashed: true as const } : {}),
-      })),
-    ),
+      }));
+    }),
   );
+}
+
+/** Variables of which it is unlikely that all of them have other values. */
+const OTHERS_MIN = 4;
+
+/** Whether hashes say nothing of one another: where a recording was taken to another place, the key stayed behind. */
+function areOfOtherKeys(
+  recorded: { readonly [name: string]: string },
+  live: { readonly [name: string]: string },
+): boolean {
+  const common = Object.keys(recorded).filter((name) => Object.hasOwn(live, name));
+  return common.length >= OTHERS_MIN && common.every((name) => recorded[name] !== live[name]);
 }
 
 /** A recording may name a variable `constructor`. */
