@@ -11,9 +11,9 @@ describe('a replayed program that is killed', () => {
     const run = await recordProgram({ file: 'worker.mjs' });
     const file = join(run.directory, 'worker.mjs');
     const source = readFileSync(file, 'utf8');
-    // The worker has ended, and has said so, when the program dies.
+    // The worker ends by itself, and says so, while the program stands still; then the program dies.
     const kill =
-      "await new Promise((resolve) => worker.once('exit', resolve)); process.kill(process.pid, 'SIGKILL');\n";
+      "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500); process.kill(process.pid, 'SIGKILL');\n";
     expect(source).toContain('  console.log(said, ');
     writeFileSync(file, source.replace('  console.log(said, ', `  ${kill}  console.log(said, `));
     const again = await run.replay();
