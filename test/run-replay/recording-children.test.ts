@@ -42,8 +42,12 @@ function alone(source: string): { code: number | null; stdout: string } {
   return { code: status, stdout };
 }
 
-async function replay(directory: string, env: { [name: string]: string } = {}): Promise<CliResult> {
-  const args = ['replay', 'last', '--', process.execPath, 'program.mjs'];
+async function replay(
+  directory: string,
+  env: { [name: string]: string } = {},
+  options: string[] = [],
+): Promise<CliResult> {
+  const args = ['replay', 'last', ...options, '--', process.execPath, 'program.mjs'];
   return startCli(args, { cwd: directory, env }).ended;
 }
 
@@ -189,7 +193,8 @@ describe('a recorded program', () => {
     expect(bytes.filter((one) => one.includes(SECRET))).toEqual([]);
     expect(bytes.some((one) => one.includes('{{secret:env.SERVICE_API_KEY}}'))).toBe(true);
     rmSync(join(directory, SECRET), { recursive: true });
-    const again = await replay(directory, env);
+    // In a copy, a file whose name holds a secret is one of another name: what it is called is not on record.
+    const again = await replay(directory, env, ['--in-place']);
     expect(again.stderr).toMatch(/^replayed/m);
   });
 });
