@@ -126,7 +126,7 @@ describe('the metrics that the collector makes of spans', () => {
 });
 
 it('the collector and the archiver are scraped themselves', async () => {
-  expect(await lines(prometheus, 'sum by (job) (up)')).toEqual(['archiver: 1', 'collector: 1', 'spans: 1']);
+  await eventually(() => lines(prometheus, 'sum by (job) (up)')).toEqual(['archiver: 1', 'collector: 1', 'spans: 1']);
   const sent = 'otelcol_exporter_sent_spans{exporter="otlp_http/archiver"}';
   await eventually(() => lines(prometheus, `sum(${sent})`)).toEqual([`: ${runs.flatMap((run) => run.calls).length}`]);
 });
