@@ -55,7 +55,7 @@ const FORMS: readonly Form[] = [
     (name) => ALWAYS.has(name.toLowerCase()) || LAST_WORD.test(name) || fieldVerdict(name) !== 'no',
     isCredentialOption,
   ],
-  [ASSIGNMENT, (name) => isSecretEnvName(name), (name, value) => PASSWORD.test(name) || looksLikeSecret(value)],
+  [ASSIGNMENT, isSecretEnvName, (name, value) => PASSWORD.test(name) || looksLikeSecret(value)],
   [HEADER, isCredentialHeader, isHeaderCredential],
 ];
 

@@ -4,8 +4,9 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { FilesChangedRecord, RunFilesRecord } from '@orangebox/schema';
 
-const KEY_FILE = 'environment.key';
-const KEY_BYTES = 32;
+/** The key of a directory of recordings, which is in no recording. */
+export const KEY_FILE = 'environment.key';
+export const KEY_BYTES = 32;
 /** So that no other hash with this key is taken for one of these. */
 const PURPOSE = 'orangebox.command/1';
 const FILES_PURPOSE = 'orangebox.files/1';

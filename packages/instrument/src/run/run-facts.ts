@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { basename, join, relative, resolve } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { DEFAULT_DIRECTORY, type RunStartRecord } from '@orangebox/schema';
+import { KEY_BYTES, KEY_FILE } from './command-signature.ts';
 
 /** Variables whose values are no secrets and decide how programs behave. */
 const OPEN_VARIABLES: ReadonlySet<string> = new Set([
@@ -27,7 +28,6 @@ const OPEN_VARIABLES: ReadonlySet<string> = new Set([
 ]);
 /** Ours, and what differs from one shell to the next without a meaning. */
 const PASSED_OVER = /^(?:ORANGEBOX_.*|NODE_OPTIONS|_|SHLVL|PWD|OLDPWD)$/;
-const KEY_FILE = 'environment.key';
 const MAX_ENTRY_BYTES = 64 * 1024 * 1024;
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -82,16 +82,16 @@ export function environmentKey(directory: string): Buffer {
   try {
     fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
     try {
-      fs.writeFileSync(path, randomBytes(32), { flag: 'wx', mode: 0o600 });
+      fs.writeFileSync(path, randomBytes(KEY_BYTES), { flag: 'wx', mode: 0o600 });
     } catch {
       // It is there.
     }
     const key = fs.readFileSync(path);
-    if (key.length === 32) return key;
+    if (key.length === KEY_BYTES) return key;
   } catch {
     // A directory that cannot be made is told of where records are written.
   }
-  return randomBytes(32);
+  return randomBytes(KEY_BYTES);
 }
 
 function digestOf(entry: string): string | undefined {
