@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { charPerByte, fromBase64, fromBase64Portable, toBase64, toBase64Portable } from './bytes.ts';
+import { charPerByte, fromBase64, fromBase64Portable, toBase64, toBase64Portable, utf8Text } from './bytes.ts';
 
 it('makes the same base64 with and without the platform, and takes the same', () => {
   for (let size = 0; size < 70; size++) {
@@ -35,4 +35,33 @@ it('gives every byte one character', () => {
   const text = charPerByte(bytes);
   expect(text).toHaveLength(256);
   expect(text.slice(0, 128)).toBe(String.fromCharCode(...bytes.subarray(0, 128)));
+});
+
+/** A text of ASCII with other characters, or bytes that are none, at a place. */
+function around(at: number, middle: Uint8Array, sizeBytes: number): Uint8Array {
+  const bytes = new Uint8Array(sizeBytes).fill(0x61);
+  bytes.set(middle, at);
+  return bytes;
+}
+
+it('decodes long texts as the platform does, wherever a character stands and wherever the bytes begin', () => {
+  const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const middles = ['é', '’', '🍊', '\ufeff', 'ａｂ'.repeat(2000)].map((text) => new TextEncoder().encode(text));
+  for (const middle of middles) {
+    for (const at of [0, 1, 1021, 1022, 1023, 1024, 1025, 5000, 12_288 - middle.length - 1]) {
+      for (let unaligned = 0; unaligned < 4; unaligned++) {
+        const bytes = around(at + unaligned, middle, 20_000).subarray(unaligned);
+        expect(utf8Text(bytes) === strict.decode(bytes)).toBe(true);
+      }
+    }
+  }
+});
+
+it('takes no long text with a byte that is not UTF-8, wherever it stands', () => {
+  const wrong = [[0x80], [0xff], [0xc3], [0xe2, 0x80], [0xf0, 0x9f, 0x8d], [0xc0, 0x80], [0xed, 0xa0, 0x80]];
+  for (const middle of wrong) {
+    for (const at of [0, 1, 1022, 1023, 1024, 2046, 9000, 10_000 - middle.length]) {
+      expect(utf8Text(around(at, Uint8Array.from(middle), 10_000))).toBeUndefined();
+    }
+  }
 });

@@ -24,12 +24,7 @@ export function escapeBytes(bytes: Uint8Array): number {
   for (let i = 0; i < start; i++) sum += ESCAPE_BYTES[bytes[i] ?? 0] ?? 0;
   for (let i = 0; i < words.length; i++) {
     const word = (words as ArrayLike<number> as number[])[i] as number;
-    const quotes = word ^ 0x22222222;
-    const slashes = word ^ 0x5c5c5c5c;
-    // The highest bit of a byte is set where it is a control character, a quote or a backslash (and seldom elsewhere).
-    const found =
-      ((word - 0x20202020) & ~word) | ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
-    if ((found & 0x80808080) === 0) continue;
+    if (!mayNeedEscape(word)) continue;
     sum += (escapes[word & 255] as number) + (escapes[(word >> 8) & 255] as number);
     sum += (escapes[(word >> 16) & 255] as number) + (escapes[word >>> 24] as number);
   }
@@ -52,11 +47,18 @@ const COPIED_AT_ONCE_MIN_BYTES = 32;
 /** Writes {@link escapedText} to a place that has room for it; gives the position after it. */
 export function escapeInto(bytes: Uint8Array, out: Uint8Array, start: number): number {
   const end = bytes.length;
+  const unaligned = -bytes.byteOffset & 3;
+  const words =
+    end < unaligned ? NO_WORDS : new Int32Array(bytes.buffer, bytes.byteOffset + unaligned, (end - unaligned) >> 2);
   let at = start;
   let i = 0;
   while (i < end) {
     const from = i;
-    while (i < end && ESCAPE_BYTES[bytes[i] as number] === 0) i++;
+    while (i < end && ESCAPE_BYTES[bytes[i] as number] === 0) {
+      i++;
+      if (((i - unaligned) & 3) !== 0 || i < unaligned) continue;
+      i = unaligned + 4 * wordWithEscape(words, (i - unaligned) >> 2);
+    }
     if (i - from >= COPIED_AT_ONCE_MIN_BYTES) {
       out.set(bytes.subarray(from, i), at);
       at += i - from;
@@ -66,4 +68,19 @@ export function escapeInto(bytes: Uint8Array, out: Uint8Array, start: number): n
     for (let k = 0; k < escaped.length; k++) out[at++] = escaped[k] as number;
   }
   return at;
+}
+
+/** The first word, from one on, that may hold what is escaped; else their number. */
+function wordWithEscape(words: Int32Array, from: number): number {
+  let i = from;
+  while (i < words.length && !mayNeedEscape((words as ArrayLike<number> as number[])[i] as number)) i++;
+  return i;
+}
+
+/** The highest bit of a byte is set where it is a control character, a quote or a backslash (and seldom elsewhere). */
+function mayNeedEscape(word: number): boolean {
+  const quotes = word ^ 0x22222222;
+  const slashes = word ^ 0x5c5c5c5c;
+  const found = ((word - 0x20202020) & ~word) | ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
+  return (found & 0x80808080) !== 0;
 }
