@@ -2,7 +2,7 @@
 import type { Body, Exchange, Snapshot } from '@orangebox/schema';
 import { concatBytes, EMPTY_BYTES, toBase64, utf8 } from './bytes.ts';
 import type { BodyBytes } from './assemble-exchange.ts';
-import { escapedText } from './json-escapes.ts';
+import { escapedText, escapeInto } from './json-escapes.ts';
 import { bodyHead, type LargeBody } from './large-body.ts';
 
 /** Items of a list that are written at a time: a stream may have hundreds of thousands of chunks. */
@@ -24,19 +24,48 @@ const LONG_TEXT_MIN_BYTES = 4 * 1024;
 /**
  * The whole of the JSON, for a caller that still has the bytes of the bodies: long texts are escaped as bytes, where
  * `JSON.stringify` would make strings of twice the size of them, and bytes of those again.
+ *
+ * @param sizeBytes of that JSON, where it is known: then it is written to its place at once.
  */
-export function snapshotJson(snapshot: Snapshot, bodies: BodyBytes): Uint8Array {
+export function snapshotJson(snapshot: Snapshot, bodies: BodyBytes, sizeBytes?: number): Uint8Array {
+  const texts = new Set<Uint8Array>();
   const longText = (body: Body): Uint8Array | undefined => {
     const bytes = bodies.get(body);
     const isLong = body.form === 'text' && bytes instanceof Uint8Array && bytes.length >= LONG_TEXT_MIN_BYTES;
     return isLong ? bytes : undefined;
   };
-  if (![...bodies.keys()].some(longText)) return utf8(JSON.stringify(snapshot));
-  const pieces = piecesWith(snapshot, (body) => {
-    const bytes = longText(body);
-    return bytes && [utf8(bodyHead(bytes.length, true)), escapedText(bytes), BODY_END];
-  });
-  return concatBytes([...pieces]);
+  for (const body of bodies.keys()) {
+    const text = longText(body);
+    if (text) texts.add(text);
+  }
+  if (texts.size === 0) return utf8(JSON.stringify(snapshot));
+  const pieces = [
+    ...piecesWith(snapshot, (body) => {
+      const bytes = longText(body);
+      return bytes && [utf8(bodyHead(bytes.length, true)), bytes, BODY_END];
+    }),
+  ];
+  const given = sizeBytes === undefined ? undefined : inPlace(pieces, texts, sizeBytes);
+  return given ?? concatBytes(pieces.map((piece) => (texts.has(piece) ? escapedText(piece) : piece)));
+}
+
+/** The pieces, texts among them escaped, in one array; undefined where they don't have that size. */
+function inPlace(pieces: Uint8Array[], texts: Set<Uint8Array>, sizeBytes: number): Uint8Array | undefined {
+  const out = new Uint8Array(sizeBytes);
+  let at = 0;
+  try {
+    for (const piece of pieces) {
+      if (texts.has(piece)) at = escapeInto(piece, out, at);
+      else {
+        out.set(piece, at);
+        at += piece.length;
+      }
+    }
+  } catch {
+    // There was no room: the size was another document's.
+    return undefined;
+  }
+  return at === sizeBytes ? out : undefined;
 }
 
 /** Ends the text and the body. */

@@ -315,5 +315,5 @@ function storedJson(location: RecordLocation, exchanges: RecordLocation[], sourc
 }
 
 function jsonNow({ snapshot, record, bodies }: StoredCall): (() => Uint8Array) | undefined {
-  return isInPieces(record.sizeBytes) ? undefined : () => snapshotJson(snapshot, bodies);
+  return isInPieces(record.sizeBytes) ? undefined : () => snapshotJson(snapshot, bodies, record.sizeBytes);
 }
