@@ -50,9 +50,13 @@ export function nextDelivery(): number {
   return order++;
 }
 
-/** The next number for what came together with what was delivered before it, and was held back by its reader until now. */
-export function nextOfArrival(): number {
+/**
+ * The place of what comes to a client that is paused, and is taken from its connection later: two numbers are left out, so that a
+ * replay knows that nobody had asked for it yet.
+ */
+export function nextArrival(): number {
   openTurn();
+  order += 2;
   return order++;
 }
 

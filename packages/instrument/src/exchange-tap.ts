@@ -3,7 +3,8 @@ import { CONFIRM_BODY_MAX_BYTES, confirmBody } from '@orangebox/codec';
 import type { WireEnd, WireExchange, WireExchangeStart } from '@orangebox/recorder';
 import type { HeaderList, Stage } from '@orangebox/schema';
 import type { Frame } from './abort-origin.ts';
-import { type Instant, instant, nanosSince, nextDelivery, nextOfArrival, nextSeq } from './clock.ts';
+import { onArrival } from './arrivals.ts';
+import { type Instant, instant, nanosSince, nextArrival, nextDelivery, nextSeq } from './clock.ts';
 import { endingOf } from './endings.ts';
 
 /** What an exchange needs of the runtime. */
@@ -46,6 +47,8 @@ export interface TapResponseHead {
 export class ExchangeTap {
   /** The program does not take bytes at the moment. */
   paused = false;
+  /** The client hands on what it held back, at this moment. */
+  isResuming = false;
   /** A `timeout` event was seen. */
   timedOut = false;
   /** How the program tore the exchange down, if it did. */
@@ -62,9 +65,12 @@ export class ExchangeTap {
   /** What came while it is open whether the exchange is recorded; undefined once decided. */
   #held: Held[] | undefined;
   readonly #doubts: Set<Doubt>;
-  /** Of a run: the connection, and how much of it had been read at the last delivery. */
+  /** Of a run: the connection, how much of it had been read at the last delivery, and the place of that. */
   #socket: { bytesRead?: number } | undefined;
   #bytesRead: number | undefined;
+  #delivery = 0;
+  /** Where bytes came that a paused client has not taken yet. */
+  #arrival: number | undefined;
   /** The first body bytes, while they may have to be looked at. */
   #first: Uint8Array[] = [];
   #firstBytes = 0;
@@ -96,7 +102,10 @@ export class ExchangeTap {
     if (this.#host.isRun !== true) return;
     this.#host.claimed?.add(socket);
     this.#socket = socket;
-    this.#emit((sink) => sink.socket?.(socket));
+    onArrival(socket, () => {
+      if (!this.ended && this.paused) this.#arrival ??= nextArrival();
+    });
+    this.#emit((sink) => sink.socket?.(socket, () => this.isPaused()));
   }
 
   requestHead(headers: HeaderList, derived: number[] = [], peer?: { address: string; port: number }): void {
@@ -208,14 +217,18 @@ export class ExchangeTap {
   }
 
   /**
-   * The place of what came. A client that is paused keeps what it has read, and hands it on when its reader asks for more:
-   * that came with what was before it.
+   * The place of what came. A client that is paused keeps what it has read, and hands it on when its reader asks for more: that has
+   * the place of what was read with it, since it came with that.
    */
   #delivered(): number {
-    const bytesRead = this.#host.isRun === true ? this.#socket?.bytesRead : undefined;
-    const hadCome = this.paused && bytesRead !== undefined && bytesRead === this.#bytesRead;
+    if (this.#host.isRun !== true) return nextDelivery();
+    const bytesRead = this.#socket?.bytesRead;
+    const isHeld = this.paused || this.isResuming;
+    const hadCome = isHeld && bytesRead !== undefined && bytesRead === this.#bytesRead;
+    if (!hadCome) this.#delivery = (isHeld ? this.#arrival : undefined) ?? nextDelivery();
+    this.#arrival = undefined;
     this.#bytesRead = bytesRead;
-    return hadCome ? nextOfArrival() : nextDelivery();
+    return this.#delivery;
   }
 
   /** Ends the exchange with the word that fits an error. */

@@ -177,8 +177,13 @@ export class UndiciExchange {
     if (typeof resume === 'function') {
       const tap = this.#tap;
       args[2] = function (this: unknown, ...resumeArgs: unknown[]): unknown {
+        tap.isResuming = tap.paused;
         tap.paused = false;
-        return Reflect.apply(resume, this, resumeArgs);
+        try {
+          return Reflect.apply(resume, this, resumeArgs);
+        } finally {
+          tap.isResuming = false;
+        }
       };
     }
     this.#tap.responseHead({ status, statusText: textOf(args[3]), headers });

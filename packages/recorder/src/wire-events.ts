@@ -87,8 +87,8 @@ export interface WireExchange {
   }): void;
   responseChunk(bytes: Uint8Array, atNano: number, delivery: number): void;
   end(end: WireEnd, atNano: number): void;
-  /** The connection that the request goes out on, where the receiver wants to know. */
-  socket?(socket: object): void;
+  /** The connection that the request goes out on, where the receiver wants to know, and whether the client takes nothing from it now. */
+  socket?(socket: object, isPaused: () => boolean): void;
 }
 
 /** A tool function's run, as `tool()` of the public API saw it. */

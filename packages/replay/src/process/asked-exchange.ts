@@ -31,6 +31,10 @@ export class AskedExchange {
   isEnded = false;
   /** The replay itself has given the end. */
   isEndGiven = false;
+  /** The answer was whole before its end was given, which has no bytes. */
+  isWholeEarly = false;
+  /** Whether the client takes nothing from its connection now. */
+  isPaused: () => boolean = () => false;
   readonly #host: AskedHost;
   #headers: HeaderList = [];
   #body: Uint8Array[] = [];
@@ -74,8 +78,9 @@ export class AskedExchange {
     this.#host.whole(this);
   }
 
-  socket(socket: object): void {
+  socket(socket: object, isPaused: () => boolean): void {
     if (socket instanceof ReplaySocket) this.connection = socket;
+    this.isPaused = isPaused;
     this.#host.moved();
   }
 

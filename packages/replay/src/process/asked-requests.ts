@@ -149,6 +149,11 @@ export class AskedRequests {
     if (this.#course.isOver || asked.isEndGiven || ending === 'process_exit') return;
     const { recorded } = asked;
     if (!recorded) return;
+    // A length says that it is whole: the client needs no more, and its end comes in its place.
+    if (ending === 'complete' && recorded.end?.ending === 'complete') {
+      asked.isWholeEarly = true;
+      return;
+    }
     const { queue } = this.#course;
     const act = queue.find((one) => one.kind === 'cancel' && one.exchange === recorded);
     if (act) {

@@ -2,7 +2,7 @@
 import type { ExchangeRecords } from '@orangebox/codec';
 import type { AskedRequests } from './asked-requests.ts';
 import { recordedError, ResponseBytes } from './response-bytes.ts';
-import type { RunEvent } from './run-events.ts';
+import type { AnswerEvent } from './run-events.ts';
 
 /** Answers that are kept for an explanation, and the longest that is looked through. */
 const KEPT_ANSWERS = 50;
@@ -19,14 +19,17 @@ export class GivenAnswers {
     this.#requests = requests;
   }
 
-  /** Whether the program is where an exchange's answer can be given. */
-  isReady(exchange: ExchangeRecords): boolean {
+  /** Whether the program is where what came of an exchange can be given. */
+  isReady({ exchange, kind, cameUnasked }: AnswerEvent): boolean {
     const asked = this.#requests.askedFor(exchange);
-    return asked !== undefined && !asked.isEnded && asked.connection !== undefined;
+    if (asked?.connection === undefined) return false;
+    if (asked.isEnded) return kind === 'end' && asked.isWholeEarly;
+    // What the recorded client read at once is not for one that still holds back what came before.
+    return kind !== 'chunk' || cameUnasked || !(asked.isPaused() || asked.connection.readableLength > 0);
   }
 
   /** Gives what came of an exchange in one turn. */
-  give(exchange: ExchangeRecords, events: readonly RunEvent[]): void {
+  give(exchange: ExchangeRecords, events: readonly AnswerEvent[]): void {
     const asked = this.#requests.askedFor(exchange);
     const socket = asked?.connection;
     if (!asked || !socket) return;

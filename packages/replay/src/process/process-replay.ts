@@ -12,7 +12,7 @@ import { HeldThreads } from './held-threads.ts';
 import { PlayedConnections } from './played-connections.ts';
 import type { ProcessReport } from './process-report.ts';
 import { RecordedPace } from './pace.ts';
-import { orderOf, type RunAct, type RunEvent, wordsOf } from './run-events.ts';
+import { type AnswerEvent, orderOf, type RunAct, type RunEvent, wordsOf } from './run-events.ts';
 import type { ProcessNumber } from './sealed/refused-signals.ts';
 import { sealProcess } from './sealed/seal.ts';
 import { ServedChildren } from './served-children.ts';
@@ -135,7 +135,7 @@ export class ProcessReplay implements QueueHost {
       case 'head':
       case 'chunk':
       case 'end':
-        return this.#answers.isReady(event.exchange);
+        return this.#answers.isReady(event);
       case 'timer':
         return this.timers.waiting(event.timer) !== undefined;
       case 'child':
@@ -153,7 +153,7 @@ export class ProcessReplay implements QueueHost {
       if (first.event.kind === 'exit') this.#options.files?.childEnded(first.child.seq);
       this.children.give(first.child, first.event);
     } else if (first.kind === 'thread') this.threads.give(first.event);
-    else this.#answers.give(first.exchange, events);
+    else this.#answers.give(first.exchange, events as readonly AnswerEvent[]);
   }
 
   waitMs(event: RunEvent): number {

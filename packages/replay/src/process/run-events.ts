@@ -3,15 +3,30 @@ import type { ExchangeRecords } from '@orangebox/codec';
 import type { ChildEvent, ChildRecord, ChunkRecord, ThreadEventRecord, TimerFiredRecord } from '@orangebox/schema';
 import type { RecordedRun } from './recorded-run.ts';
 
+interface InOrder {
+  seq: number;
+  startsTurn: boolean;
+  /** It came when the client was paused. */
+  cameUnasked: boolean;
+}
+
+/** What came of an answer. */
+export type AnswerEvent = InOrder &
+  (
+    | { kind: 'head'; exchange: ExchangeRecords }
+    | { kind: 'chunk'; exchange: ExchangeRecords; chunk: ChunkRecord }
+    | { kind: 'end'; exchange: ExchangeRecords }
+  );
+
 /** Something that came to the program. */
-export type RunEvent = { seq: number; startsTurn: boolean } & (
-  | { kind: 'head'; exchange: ExchangeRecords }
-  | { kind: 'chunk'; exchange: ExchangeRecords; chunk: ChunkRecord }
-  | { kind: 'end'; exchange: ExchangeRecords }
-  | { kind: 'timer'; timer: TimerFiredRecord }
-  | { kind: 'child'; child: ChildRecord; event: ChildEvent }
-  | { kind: 'thread'; event: ThreadEventRecord }
-);
+export type RunEvent =
+  | AnswerEvent
+  | (InOrder &
+      (
+        | { kind: 'timer'; timer: TimerFiredRecord }
+        | { kind: 'child'; child: ChildRecord; event: ChildEvent }
+        | { kind: 'thread'; event: ThreadEventRecord }
+      ));
 
 /** Something that the program did. */
 export type RunAct = { seq: number } & (
@@ -46,7 +61,7 @@ export function neverSent({ requestEnd, end }: ExchangeRecords): boolean {
 
 /** Sorts a recorded thread into its order. */
 export function orderOf(run: RecordedRun): RunOrder {
-  const events: Omit<RunEvent, 'startsTurn'>[] = [];
+  const events: Omit<RunEvent, 'startsTurn' | 'cameUnasked'>[] = [];
   const acts: RunAct[] = [];
   for (const exchange of run.exchanges) {
     const { start, responseHead, responseChunks, end } = exchange;
@@ -74,8 +89,12 @@ export function orderOf(run: RecordedRun): RunOrder {
   if (run.end) used.add(run.end.seq);
   const ordered = events
     .sort((a, b) => a.seq - b.seq)
-    // The recorder leaves a number out where a turn begins.
-    .map((event, i) => ({ ...event, startsTurn: i === 0 || !used.has(event.seq - 1) }) as RunEvent);
+    .map((event, i, all) => {
+      const { seq } = event;
+      // The recorder leaves a number out where a turn begins, and two where nobody had asked for what came.
+      const startsTurn = i === 0 || (all[i - 1]?.seq !== seq && !used.has(seq - 1));
+      return { ...event, startsTurn, cameUnasked: !used.has(seq - 1) && !used.has(seq - 2) } as RunEvent;
+    });
   return { events: ordered, acts: acts.sort((a, b) => a.seq - b.seq) };
 }
 
