@@ -1,5 +1,5 @@
 /** Files of a recorded run: a replay begins with what was there, changes what was changed, and all of it in a copy. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -17,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { FileState, SegmentRecord } from '@orangebox/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startCli } from '../cli/spawn.ts';
+import { CLI, cleanEnv, startCli } from '../cli/spawn.ts';
 import { startProvider } from '../fixtures/provider/server.mjs';
 import { cleanUp, KEY, placeProgram } from './harness.ts';
 import { rewriteRecording } from './replay-rewrite.ts';
@@ -329,4 +330,23 @@ describe('a recording in which a worker says what its child processes did to fil
     expect(left.some((path) => path.endsWith('threads.mjs'))).toBe(true);
     expect(left.filter((path) => /evil/.test(path))).toEqual([]);
   });
+});
+
+it('files that the output of a run goes to are no files of it, in its own directory too', () => {
+  const place = placeProgram({ file: 'edits.mjs' });
+  writeFileSync(
+    join(place, 'prints.mjs'),
+    "console.log(new Date().toISOString());\nawait fetch('http://127.0.0.1:1/').catch(() => console.error('nobody'));\n",
+  );
+  const toFiles = (name: string, ...words: string[]): void => {
+    const [out, errors] = [`${name}.txt`, `${name}-errors.txt`].map((file) => openSync(join(place, file), 'w'));
+    const args = [CLI, ...words, '--', process.execPath, 'prints.mjs'];
+    spawnSync(process.execPath, args, { cwd: place, env: cleanEnv(), stdio: ['ignore', out, errors] });
+  };
+  toFiles('recorded', 'run', '--replayable');
+  toFiles('again', 'replay', 'last');
+  const read = (name: string): string => readFileSync(join(place, name), 'utf8');
+  expect(read('again.txt')).toBe(read('recorded.txt'));
+  expect(read('again-errors.txt')).toMatch(/^nobody\n(?:not )?replayed/);
+  expect(read('again-errors.txt')).not.toContain('file recorded');
 });

@@ -1,5 +1,5 @@
 /** What lies below a working directory: names, kinds and what tells that a file is no longer the same. */
-import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { type BigIntStats, fstatSync, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_DIRECTORY, type FileState } from '@orangebox/schema';
 
@@ -27,13 +27,17 @@ export interface SeenTree {
   cutAt?: string;
 }
 
-/** Looks. Links are not followed; `without`: absolute paths of directories that do not count. */
+/**
+ * Looks. Links are not followed; `without`: absolute paths of directories that do not count. Nor do files that this process' own input
+ * and output go to, as with `> out.txt`.
+ */
 export function seeTree(
   root: string,
   without: readonly string[] = [],
   maxEntries: number = MAX_TREE_ENTRIES,
 ): SeenTree {
   const tree: SeenTree = { entries: new Map(), isWhole: true };
+  const streams = ownStreams();
   const git = seeEntry(join(root, '.git'));
   const head = git?.type === 'directory' ? seeEntry(join(root, GIT_HEAD)) : undefined;
   if (git && head?.type === 'file') tree.entries.set('.git', git).set(GIT_HEAD, head);
@@ -47,7 +51,7 @@ export function seeTree(
         // A name with a backslash is a path on other systems.
         if (PASSED_OVER.has(name) || name.includes('\\') || without.includes(path)) continue;
         const entry = seeEntry(path);
-        if (!entry) continue;
+        if (!entry || (streams.size > 0 && streams.has(fileId(() => lstatSync(path))))) continue;
         if (tree.entries.size >= maxEntries || depth > MAX_DEPTH) {
           return { ...tree, isWhole: false, cutAt: `${prefix}${name}` };
         }
@@ -92,6 +96,23 @@ export function seeEntry(path: string): SeenEntry | undefined {
     // Gone meanwhile.
   }
   return undefined;
+}
+
+/** The files that standard input, output and error are, if they are any. */
+function ownStreams(): Set<string> {
+  const ids = [0, 1, 2].map((fd) => fileId(() => fstatSync(fd)));
+  return new Set(ids.filter((id) => id !== ''));
+}
+
+/** What tells a file from all others; empty for what is none. */
+function fileId(stat: () => Stats): string {
+  try {
+    const stats = stat();
+    return stats.isFile() ? `${stats.dev} ${stats.ino}` : '';
+  } catch {
+    // It is closed, or gone.
+    return '';
+  }
 }
 
 function stampOf({ size, mtimeNs, ctimeNs, ino, mode }: BigIntStats): string {
