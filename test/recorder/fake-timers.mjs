@@ -9,7 +9,14 @@ await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 
 const real = globalThis.setTimeout;
 const never = () => 1;
-Object.assign(globalThis, { setTimeout: never, setImmediate: never, clearTimeout: never, clearImmediate: never });
+/** The platform's own client asks for a method of it from Node.js 24 on. */
+const neverObject = () => ({ unref() {}, refresh() {} });
+Object.assign(globalThis, {
+  setTimeout: process.versions.node < '24' ? never : neverObject,
+  setImmediate: never,
+  clearTimeout: never,
+  clearImmediate: never,
+});
 globalThis.Date = class extends Date {
   static now() {
     return Number.NaN;

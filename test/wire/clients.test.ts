@@ -80,8 +80,18 @@ const bodies: [client: string, kind: string][] = [
   ]),
 ];
 
+/** From Node.js 24 on, `request` of an installed undici goes by the platform's own, which takes no forms of others. */
+const isRefused = (client: string, kind: string): boolean =>
+  Number(process.versions.node.split('.', 1)[0]) >= 24 && kind === 'form' && /^undici-\d$/.test(client);
+
 describe('requests', () => {
   it.for(bodies)('%s sending a body of kind %s is recorded as the server received it', async ([client, kind]) => {
+    if (isRefused(client, kind)) {
+      const { bare, tapped } = await bothWays(client, kind, 'plain');
+      expect(bare.stdout).toContain('"error"');
+      expect([tapped.stdout, tapped.stderr]).toEqual([bare.stdout, bare.stderr]);
+      return;
+    }
     const exchanges = expectAsReceived(await bothWays(client, kind, 'plain'));
     for (const { responseBody } of exchanges) expect(responseBody).toBe(server.text);
   });
