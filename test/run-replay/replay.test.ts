@@ -15,6 +15,7 @@ const programs = [
   { name: 'an exit while an answer comes', file: 'ends.mjs', args: ['exit'], script: 'slow=1', code: 7 },
   { name: 'an exception while an answer comes', file: 'ends.mjs', args: ['throw'], script: 'slow=1', code: 1 },
   { name: 'a rejection while an answer comes', file: 'ends.mjs', args: ['reject'], script: 'slow=1', code: 1 },
+  { name: 'an end that is put off by listeners', file: 'goes-on.mjs', code: 0 },
   { name: 'races, timeouts and aborts', file: 'order.mjs', script: 'slow=1', code: 0 },
 ];
 

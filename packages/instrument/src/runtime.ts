@@ -292,6 +292,7 @@ export class RuntimeHost implements TapHost, Runtime {
     try {
       this.#useExitHooks();
       this.#sink = this.#loadSink();
+      if (this.#sink.needsNoFlush === true) this.#exit?.uninstall();
     } catch (error) {
       this.#sinkFailed = true;
       this.#faults.note('loading the recorder', error);

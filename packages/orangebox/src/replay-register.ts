@@ -56,6 +56,7 @@ function start(planFile: string): void {
       tool: () => undefined,
       flushSync: () => undefined,
       flush: () => Promise.resolve(),
+      needsNoFlush: true,
     }),
     loadRun: () => () => {
       const outputs = isMainThread

@@ -129,4 +129,6 @@ export interface WireSink {
   flushSync(ending: 'process_exit' | 'signal', timeoutMs?: number): void;
   /** Settles when deferred work is done and what can be sent was sent, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
+  /** Nothing is ever left to be done at the end, as in a replay. */
+  readonly needsNoFlush?: boolean;
 }

@@ -67,6 +67,11 @@ export class AskedRequests {
     return this.#byRecorded.get(exchange);
   }
 
+  /** Whether the program waits for an answer. */
+  get isAnyOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** A request that waits for a connection to a peer. */
   waitingFor(peer: Peer): AskedExchange | undefined {
     for (const asked of this.#open) {

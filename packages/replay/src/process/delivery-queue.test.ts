@@ -29,6 +29,7 @@ function queueOf(events: RunEvent[], acts: RunAct[], change: Partial<QueueHost> 
       nextDraw: () => undefined,
       activity: () => count,
       mayCome: () => false,
+      tellIdle: () => false,
       waitMs: () => 0,
       missing: (act) => settle(act),
       fewerDraws: () => undefined,

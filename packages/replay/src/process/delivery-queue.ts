@@ -18,6 +18,8 @@ export interface QueueHost {
   mayCome(event: RunEvent): boolean;
   /** Changes with whatever the program does that the queue is not told of. */
   activity(): number;
+  /** The program is quiescent: where nothing keeps it going, it is told so, as the platform would. Whether it was. */
+  tellIdle(): boolean;
   /** The program is quiescent and did not do what the recorded one had done before this event. */
   missing(act: RunAct | undefined, event: RunEvent): void;
   /** How long an event that could be given is to wait still, in milliseconds. */
@@ -140,6 +142,10 @@ export class DeliveryQueue {
       this.#waitsForDraws = false;
       this.#host.fewerDraws(event);
       this.#release();
+      return;
+    }
+    if (this.#host.tellIdle() && this.#host.activity() !== this.#activity) {
+      this.#soon();
       return;
     }
     this.#isStopped = true;

@@ -172,6 +172,11 @@ export class ProcessReplay implements QueueHost {
     return this.#course.moves + this.draws.count + this.timers.changes + this.threads.arrivals;
   }
 
+  tellIdle(): boolean {
+    const isHeld = this.timers.isAnyHeld || this.#requests.isAnyOpen || this.children.isAnyLive;
+    return !isHeld && process.emit('beforeExit', Number(process.exitCode ?? 0));
+  }
+
   missing(act: RunAct | undefined, event: RunEvent): void {
     if (act) {
       const isCancel = act.kind === 'cancel';

@@ -50,6 +50,11 @@ export class ServedChildren {
     this.#host = host;
   }
 
+  /** Whether a child has not ended. */
+  get isAnyLive(): boolean {
+    return [...this.#live.values()].some((child) => !child.hasEnded);
+  }
+
   /** Children given so far. */
   get served(): number {
     return this.#given.size;

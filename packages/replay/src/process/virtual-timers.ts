@@ -94,6 +94,11 @@ export class VirtualTimers {
     return [...this.#waiting.values()].findLast(({ id }) => !ids.has(id));
   }
 
+  /** Whether a timer waits that keeps the program going. */
+  get isAnyHeld(): boolean {
+    return [...this.#waiting.values()].some(({ handle }) => (handle as NodeJS.Timeout).hasRef());
+  }
+
   /** Timers that wait, and those of them that can be cleared by a number. */
   get sizes(): { waiting: number; numbered: number } {
     return { waiting: this.#waiting.size, numbered: this.#byNumber.size };
