@@ -8,6 +8,8 @@ import type { AnswerEvent } from './run-events.ts';
 const KEPT_ANSWERS = 50;
 const MAX_ANSWER_CHARS = 256 * 1024;
 
+const NO_BYTES = new Uint8Array(0);
+
 /** The answers of a thread. */
 export class GivenAnswers {
   /** The last ones, by index of their request. */
@@ -35,29 +37,26 @@ export class GivenAnswers {
     if (!asked || !socket) return;
     let bytes = this.#bytes.get(exchange);
     if (!bytes) this.#bytes.set(exchange, (bytes = new ResponseBytes(exchange)));
-    const parts: Uint8Array[] = [];
-    let isEnd = false;
-    for (const event of events) {
-      if (event.kind === 'head') parts.push(bytes.head());
-      else if (event.kind === 'chunk') parts.push(bytes.chunk(event.chunk.bytes));
-      else if (event.kind === 'end') isEnd = true;
+    // What a client read at once comes at once. What waited for it (one number for all of it) came piece by piece: from Node.js 26 on
+    // it is taken so.
+    const reads: Uint8Array[][] = [];
+    events.forEach((event, i) => {
+      const part = partOf(event, bytes);
+      if (i > 0 && events[i - 1]?.seq !== event.seq) reads.at(-1)?.push(part);
+      else reads.push([part]);
+    });
+    asked.isEndGiven = events.at(-1)?.kind === 'end';
+    if (asked.isEndGiven) {
+      this.#bytes.delete(exchange);
+      this.#keep(exchange);
     }
-    if (!isEnd) {
-      socket.receive(Buffer.concat(parts));
-      return;
-    }
-    this.#bytes.delete(exchange);
-    this.#keep(exchange);
-    asked.isEndGiven = true;
+    for (const parts of reads) socket.receive(Buffer.concat(parts));
+    if (!asked.isEndGiven) return;
     const { end } = exchange;
     if (end?.ending === 'complete') {
-      parts.push(bytes.end());
-      const whole = Buffer.concat(parts);
-      if (whole.length > 0) socket.receive(whole);
       if (bytes.closes) socket.finish();
       return;
     }
-    if (parts.length > 0) socket.receive(Buffer.concat(parts));
     // A server that closes in order leaves no error of the platform's behind.
     if (end?.error?.code === 'UND_ERR_SOCKET' || end?.error?.message === 'socket hang up') socket.finish();
     else socket.break(recordedError(exchange));
@@ -72,4 +71,11 @@ export class GivenAnswers {
     this.kept.push({ index: this.#requests.indexOf(exchange), text });
     if (this.kept.length > KEPT_ANSWERS) this.kept.shift();
   }
+}
+
+/** The bytes of an event; those of an end where it is in order. */
+function partOf(event: AnswerEvent, bytes: ResponseBytes): Uint8Array {
+  if (event.kind === 'head') return bytes.head();
+  if (event.kind === 'chunk') return bytes.chunk(event.chunk.bytes);
+  return event.exchange.end?.ending === 'complete' ? bytes.end() : NO_BYTES;
 }

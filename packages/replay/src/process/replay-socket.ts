@@ -51,7 +51,8 @@ export class ReplaySocket extends Socket {
 
   /** Bytes come in. */
   receive(bytes: Uint8Array): void {
-    if (!this.destroyed && !this.readableEnded) this.#resource.runInAsyncScope(() => this.push(bytes));
+    if (bytes.length > 0 && !this.destroyed && !this.readableEnded)
+      this.#resource.runInAsyncScope(() => this.push(bytes));
   }
 
   /** The other end closes. */
