@@ -99,15 +99,17 @@ export class FrameBatch {
     return headBytes + bytes.length;
   }
 
-  #addJson(record: SegmentRecord): number {
+  #addJson(record: SegmentRecord, isInOrder = false): number {
     const start = this.#size;
     const from = start + FRAME_HEADER_BYTES + 1;
     const json = JSON.stringify(record);
     // The type stands in the frame; records are made with it as their first member, so that they need not be copied.
     const prefix = `{"type":"${record.type}"`;
     if (!json.startsWith(prefix)) {
+      // A program may have JSON written another way, for all objects.
+      if (isInOrder) throw new TypeError('JSON.stringify does not write objects as they are');
       const { type, ...content } = record;
-      return this.#addJson({ type, ...content } as SegmentRecord);
+      return this.#addJson({ type, ...content } as SegmentRecord, true);
     }
     const hasMore = json.charCodeAt(prefix.length) === 0x2c;
     const rest = json.slice(prefix.length + (hasMore ? 1 : 0));

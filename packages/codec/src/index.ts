@@ -1,6 +1,7 @@
 /** Public names of @orangebox/codec. Each section is one concern; keep names listed one by one. */
 
 // Canonical JSON, hash, bodies, headers, digest
+export { appendAll } from './append-all.ts';
 export { CANONICAL_JSON_MAX_DEPTH, canonicalJson } from './canonical-json.ts';
 export type { Sha256 } from './hash.ts';
 export { concatBytes, fromBase64, toBase64, utf8, utf8Text } from './bytes.ts';

@@ -1,7 +1,22 @@
 import { expect, test } from 'vitest';
 import { escapeBytes, escapedText } from './json-escapes.ts';
 
-const ESCAPED_CHARACTERS = ['"', '\\', '\n', '\u0000', '\u001f', '\u007f', '!', '#', '[', ']', '\u0020', 'é', '’', '🍊'];
+const ESCAPED_CHARACTERS = [
+  '"',
+  '\\',
+  '\n',
+  '\u0000',
+  '\u001f',
+  '\u007f',
+  '!',
+  '#',
+  '[',
+  ']',
+  '\u0020',
+  'é',
+  '’',
+  '🍊',
+];
 
 test.each(ESCAPED_CHARACTERS)('bytes are escaped as JSON.stringify does, wherever one stands: %j', (character) => {
   for (let length = 0; length < 80; length++) {

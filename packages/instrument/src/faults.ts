@@ -19,12 +19,12 @@ export function createFaults(write: (line: string) => void = writeStderr): Fault
   const counts: FaultCounts = {};
   const said = new Set<string>();
   const warn = (message: string): void => {
-    if (said.has(message) || said.size > 100) return;
-    said.add(message);
     try {
+      if (said.has(message) || said.size > 100) return;
+      said.add(message);
       write(`orangebox: ${message}\n`);
     } catch {
-      // A closed stderr is not the program's problem.
+      // A closed stderr is not the program's problem, nor is what it put in the place of the platform's functions ours.
     }
   };
   return {

@@ -24,7 +24,8 @@ interface RunModule {
 
 /** As they are at the start: a program under test puts its own in their place before the recorder is loaded. */
 const { setImmediate, setTimeout, clearTimeout } = globalThis;
-const timers: PlatformTimers = { now: Date.now, setImmediate, setTimeout, clearTimeout };
+const { hrtime } = process;
+const timers: PlatformTimers = { now: Date.now, hrtime: () => hrtime(), setImmediate, setTimeout, clearTimeout };
 
 /** A run is kept whole, in this directory only: no span of ours may draw on the program's clock and randomness. */
 const RUN_SETTINGS: NodeJS.ProcessEnv = {

@@ -1,4 +1,5 @@
 /** One body on its way into records: copied once, secrets replaced, cut at the limit. */
+import { appendAll } from '@orangebox/codec';
 import type { BodyRedactor } from '@orangebox/codec';
 import type { ChunkRecord, Redaction } from '@orangebox/schema';
 import { decodeChunks, decodeContent } from './content-decoding.ts';
@@ -157,7 +158,10 @@ export class BodyRecorder {
 
   #noteRedactions(redactor: BodyRedactor): void {
     const where = this.#options.type === 'requestChunk' ? 'request.body' : 'response.body';
-    this.redactions.push(...redactor.redactions.map((redaction) => ({ ...redaction, where })));
+    appendAll(
+      this.redactions,
+      redactor.redactions.map((redaction) => ({ ...redaction, where })),
+    );
   }
 }
 

@@ -3,6 +3,7 @@
  * out, or at its end where the tap could not tell before; what comes back, at the end of the turn.
  */
 import {
+  appendAll,
   addToExchange,
   type ExchangeRecords,
   newExchangeRecords,
@@ -381,7 +382,7 @@ export class ExchangeRecorder implements WireExchange, RecordOwner, MemoryHolder
   /** Trailers and the heads of 1xx responses, secrets replaced; the end of the exchange lists what was. */
   #otherHeaders(headers: HeaderList, of: 'request' | 'response'): HeaderList {
     const clean = this.#redactor.headers(headers, of);
-    this.#otherRedactions.push(...clean.redactions);
+    appendAll(this.#otherRedactions, clean.redactions);
     return clean.headers;
   }
 

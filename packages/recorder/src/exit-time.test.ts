@@ -9,7 +9,7 @@ let box: TestRecorder;
 /** A clock on which each look takes a millisecond. */
 function slowTimers(): PlatformTimers {
   let ms = Date.now();
-  return { now: () => ms++, setImmediate, setTimeout, clearTimeout };
+  return { now: () => ms++, hrtime: () => process.hrtime(), setImmediate, setTimeout, clearTimeout };
 }
 
 afterEach(() => {

@@ -1,7 +1,7 @@
 /** Loads the payload exporter when the first snapshot is ready; programs without an endpoint never load it. */
 import type { RecorderConfig } from './config.ts';
 import { messageOf } from './report.ts';
-import { nowMs } from './timers.ts';
+import { monotonicMs, nowMs } from './timers.ts';
 import type { Shipper, ShipperHost, ShipperStats, ShipItem } from './shipper.ts';
 
 /** A shipper that is there from the start and works once it is loaded. */
@@ -36,9 +36,9 @@ export class LazyShipper implements Shipper {
   }
 
   async flush(timeoutMs: number): Promise<void> {
-    const start = performance.now();
+    const start = monotonicMs();
     await this.#loading;
-    await this.#shipper?.flush(Math.max(0, timeoutMs - (performance.now() - start)));
+    await this.#shipper?.flush(Math.max(0, timeoutMs - (monotonicMs() - start)));
   }
 
   stats(): ShipperStats {

@@ -23,6 +23,7 @@ function leftBehind(env: Record<string, string> = {}) {
   const own = { pending: 0 };
   useTimers({
     now: Date.now,
+    hrtime: () => process.hrtime(),
     setImmediate,
     clearTimeout,
     setTimeout: (work) => {

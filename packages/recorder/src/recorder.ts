@@ -30,7 +30,7 @@ import type { ShipperStats } from './shipper.ts';
 import { type CallSpans, provisionalTrace } from './spans.ts';
 import type { SnapshotSource } from './stored-snapshot.ts';
 import type { CallContext, WireExchange, WireExchangeStart, WireSink, WrappedToolRun } from './wire-events.ts';
-import { nextTurn, nowMs, type PlatformTimers, useTimers } from './timers.ts';
+import { monotonicMs, nextTurn, nowMs, type PlatformTimers, useTimers } from './timers.ts';
 
 /** Replaces parts of the recorder; programs under the preload need none of it. */
 export interface RecorderOptions {
@@ -69,8 +69,8 @@ export interface Recorder extends WireSink {
 
 /** Makes a recorder from the environment. Never throws; touches no file before the first exchange. */
 export function createRecorder(options: RecorderOptions = {}): Recorder {
-  useTimers(options.timers);
   const reporter = createReporter(options.writeWarning);
+  useTimers(options.timers, (error) => reporter.fault('timer', error));
   const env = options.env ?? process.env;
   const config = readConfig(env, (variable, message) => {
     // The preload reads the level first, and has told a bad one.
@@ -260,10 +260,10 @@ class SegmentRecorder implements Recorder {
 
   async flush(timeoutMs: number): Promise<void> {
     try {
-      const until = performance.now() + timeoutMs;
+      const until = monotonicMs() + timeoutMs;
       // Not by waiting for the load that was begun: with nothing else to do, its turn never comes.
       if (this.#loading && !this.#finisher) this.#adopt(await loadFinisher());
-      const left = (): number => Math.max(0, until - performance.now());
+      const left = (): number => Math.max(0, until - monotonicMs());
       for (const exchange of [...this.#tracker.openExchanges]) exchange.sealSync();
       do {
         // What is finished needs time to be sent.

@@ -1,4 +1,5 @@
 /** Secrets in values that never were bytes on the wire: tags of the user, answers put together from many pieces. */
+import { appendAll } from '@orangebox/codec';
 import type { Redactor } from '@orangebox/codec';
 import type { Json, Redaction } from '@orangebox/schema';
 
@@ -27,7 +28,7 @@ function textByText(value: Json, redactor: Redactor, where: string): { value?: J
   const redactions: Redaction[] = [];
   const clean = (text: string): string => {
     const result = redactor.text(text, where);
-    redactions.push(...result.redactions);
+    appendAll(redactions, result.redactions);
     return result.text;
   };
   // A number that is a secret has no form without it.

@@ -6,16 +6,32 @@
 /** Clock and timers of the platform. */
 export interface PlatformTimers {
   now: () => number;
+  /** A clock that never goes back, in seconds and nanoseconds. */
+  hrtime: () => [number, number];
   setImmediate: (work: () => void) => NodeJS.Immediate;
   setTimeout: (work: () => void, delayMs: number) => NodeJS.Timeout;
   clearTimeout: (timer: NodeJS.Timeout) => void;
 }
 
 let given: PlatformTimers | undefined;
+let faultIn: ((error: unknown) => void) | undefined;
 
-/** Uses these from now on; undefined: the ones that are in place at each use. */
-export function useTimers(timers: PlatformTimers | undefined): void {
+/** Uses these from now on; undefined: the ones that are in place at each use. `onFault` is told what work throws that they begin. */
+export function useTimers(timers: PlatformTimers | undefined, onFault?: (error: unknown) => void): void {
   given = timers;
+  faultIn = onFault;
+}
+
+/** Nothing catches what is thrown from a timer: it would end the program. */
+function guarded(work: () => void): () => void {
+  return () => {
+    try {
+      work();
+    } catch (error) {
+      if (!faultIn) throw error;
+      faultIn(error);
+    }
+  };
 }
 
 /** What is in use, for parts that are built apart from this one. */
@@ -28,6 +44,12 @@ export function nowMs(): number {
   return given ? given.now() : Date.now();
 }
 
+/** Milliseconds of a clock that never goes back. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = given ? given.hrtime() : process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6;
+}
+
 /** Whether less than `ms` have passed since a time; not where the clock was set back to before it. */
 export function isWithin(ms: number, sinceMs: number, now: number): boolean {
   const ageMs = now - sinceMs;
@@ -36,12 +58,12 @@ export function isWithin(ms: number, sinceMs: number, now: number): boolean {
 
 /** Runs `work` in the next turn of the event loop. */
 export function nextTurn(work: () => void): NodeJS.Immediate {
-  return given ? given.setImmediate(work) : setImmediate(work);
+  return given ? given.setImmediate(guarded(work)) : setImmediate(guarded(work));
 }
 
 /** Runs `work` after a while. */
 export function afterMs(delayMs: number, work: () => void): NodeJS.Timeout {
-  return given ? given.setTimeout(work, delayMs) : setTimeout(work, delayMs);
+  return given ? given.setTimeout(guarded(work), delayMs) : setTimeout(guarded(work), delayMs);
 }
 
 /** Takes back what {@link afterMs} gave. */

@@ -1,5 +1,5 @@
 /** Tool executions: seen as a function's run, or read from the request that carries the result. */
-import { buildToolSnapshot, type Redactor, type Sha256, type ToolFacts } from '@orangebox/codec';
+import { appendAll, buildToolSnapshot, type Redactor, type Sha256, type ToolFacts } from '@orangebox/codec';
 import {
   type Fidelity,
   type JsonObject,
@@ -166,12 +166,15 @@ export class ToolRecorder {
     const redactions: Redaction[] = [];
     const clean = (text: string, where: string): string => {
       const result = redactor.text(text.slice(0, MAX_TEXT_CHARS));
-      redactions.push(...result.redactions.map((redaction) => ({ ...redaction, where })));
+      appendAll(
+        redactions,
+        result.redactions.map((redaction) => ({ ...redaction, where })),
+      );
       return result.text;
     };
     const name = clean(run.name, 'metadata');
     const error = errorInfo(run.error, 'done', redactor);
-    if (error) redactions.push(...error.redactions);
+    if (error) appendAll(redactions, error.redactions);
     const result =
       run.error === undefined ? (typeof run.result === 'string' ? run.result : jsonText(run.result)) : undefined;
     // A run without a parent belongs under the call that asked for it, unless calls inside already name another trace.
@@ -191,7 +194,7 @@ export class ToolRecorder {
       context: run.context,
     });
     const { scope, session: named, metadata, redactions: inWords } = programWords(run.context, undefined, redactor);
-    redactions.push(...inWords);
+    appendAll(redactions, inWords);
     const session: SessionRef | undefined =
       asked?.by.session ??
       (named && {

@@ -1,4 +1,5 @@
 /** Conversation view of Anthropic-shaped bodies, also inside Bedrock and Vertex. */
+import { appendAll } from '../append-all.ts';
 import type { Json, JsonObject, Message, ResponseView, ToolCall } from '@orangebox/schema';
 import { filledOf, isObject, numberOf, objectOf, objectsOf, parseJson, stringOf, textOrJson } from './json.ts';
 import { dataSize, errorOf, toolCall, usageOf } from './message.ts';
@@ -13,7 +14,7 @@ export function anthropicMessages(body: JsonObject): Message[] {
     messages.push({ role: 'system', text: text.join('\n') });
   }
   for (const message of objectsOf(body['messages'])) {
-    messages.push(...anthropicTurn(stringOf(message['role']) ?? 'user', message['content']));
+    appendAll(messages, anthropicTurn(stringOf(message['role']) ?? 'user', message['content']));
   }
   return messages;
 }

@@ -3,6 +3,7 @@
  * meant, also in the dialects that the official SDK's accumulator garbles (reasoning in pieces, content as parts, tool
  * calls without an index or all with the same one, whole messages instead of deltas).
  */
+import { appendAll } from '../append-all.ts';
 import type { Json, JsonObject, Message, ResponseView, ToolCall } from '@orangebox/schema';
 import { arrayOf, filledOf, isObject, objectOf, objectsOf, stringOf, textOrJson } from './json.ts';
 import { fillContent, isFilled, readContent, type ContentParts } from './message.ts';
@@ -75,9 +76,9 @@ function addDelta(choice: PendingChoice, delta: JsonObject): void {
     if (content !== '' || choice.content.text.length === 0) choice.content.text.push(content);
   } else if (Array.isArray(content)) {
     const parts = readContent(content);
-    choice.content.text.push(...parts.text);
-    choice.content.reasoning.push(...parts.reasoning);
-    choice.content.attachments.push(...parts.attachments);
+    appendAll(choice.content.text, parts.text);
+    appendAll(choice.content.reasoning, parts.reasoning);
+    appendAll(choice.content.attachments, parts.attachments);
   }
   const reasoning = filledOf(delta['reasoning_content']) ?? filledOf(delta['reasoning']);
   if (reasoning !== undefined) choice.content.reasoning.push(reasoning);

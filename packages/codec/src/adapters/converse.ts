@@ -1,4 +1,5 @@
 /** Conversation view of Bedrock's `converse` bodies, and of Nova's, which have the same shape. */
+import { appendAll } from '../append-all.ts';
 import type { Json, JsonObject, Message, ResponseView } from '@orangebox/schema';
 import type { EventFrame } from './event-stream.ts';
 import { filledOf, isObject, numberOf, objectOf, objectsOf, parseJson, stringOf, textOrJson } from './json.ts';
@@ -10,7 +11,7 @@ const FILES = ['image', 'document', 'video', 'audio'] as const;
 export function converseMessages(body: JsonObject): Message[] {
   const system = objectsOf(body['system']).map((block) => textOrJson(block['text']));
   const messages: Message[] = system.length > 0 ? [{ role: 'system', text: system.join('\n') }] : [];
-  for (const message of objectsOf(body['messages'])) messages.push(...converseTurn(message));
+  for (const message of objectsOf(body['messages'])) appendAll(messages, converseTurn(message));
   return messages;
 }
 
@@ -30,7 +31,10 @@ export function converseTurn(source: JsonObject): Message[] {
     else {
       more = true;
       const cited = objectOf(block['citationsContent'])['content'];
-      texts.push(...objectsOf(cited).map((part) => textOrJson(part['text'])));
+      appendAll(
+        texts,
+        objectsOf(cited).map((part) => textOrJson(part['text'])),
+      );
       const thought = objectOf(objectOf(reasoningContent)['reasoningText'])['text'];
       if (typeof thought === 'string') message.reasoning = (message.reasoning ?? '') + thought;
       const file = FILES.find((type) => isObject(block[type]));

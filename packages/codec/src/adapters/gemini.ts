@@ -1,4 +1,5 @@
 /** Conversation view of Gemini and Vertex bodies (`contents`, `candidates`). */
+import { appendAll } from '../append-all.ts';
 import type { Json, JsonObject, Message, ResponseView } from '@orangebox/schema';
 import { filledOf, isObject, numberOf, objectOf, objectsOf, stringOf, textOrJson } from './json.ts';
 import { dataSize, toolCall, usageOf } from './message.ts';
@@ -17,7 +18,7 @@ export function geminiMessages(body: JsonObject): Message[] {
     messages.push({ role: 'system', text: texts.join('\n') });
   } else if (typeof system === 'string') messages.push({ role: 'system', text: system });
   const contents = isObject(body['contents']) ? [body['contents']] : objectsOf(body['contents']);
-  for (const content of contents) messages.push(...geminiTurn(content, 'user'));
+  for (const content of contents) appendAll(messages, geminiTurn(content, 'user'));
   if (typeof body['contents'] === 'string') messages.push({ role: 'user', text: body['contents'] });
   return messages;
 }

@@ -1,4 +1,5 @@
 /** Reads the answers of protocols without an adapter, by the shape of their bodies. */
+import { appendAll } from '../append-all.ts';
 import type { Json, JsonObject, ResponseView } from '@orangebox/schema';
 import { assembleAnthropic, fillAnthropic, isAnthropicEvent } from './anthropic.ts';
 import { assembleConverse, fillConverse } from './converse.ts';
@@ -89,7 +90,7 @@ function fillPieces(view: ResponseView, events: JsonObject[]): void {
     const message = objectOf(event['message'] ?? objectOf(event['delta'])['message']);
     text += pieceOf(event, message);
     reasoning += textOrJson(message['thinking']);
-    calls.push(...callPieces(message['tool_calls']));
+    appendAll(calls, callPieces(message['tool_calls']));
     // Cohere v1 ends with the whole response inside its last event.
     rest = isObject(event['response']) ? { ...rest, ...event['response'] } : { ...rest, ...event };
     Object.assign(rest, objectOf(event['delta']));

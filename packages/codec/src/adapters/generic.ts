@@ -1,4 +1,5 @@
 /** Adapter of every protocol that has none of its own yet: model, conversation and usage where a field says so. */
+import { appendAll } from '../append-all.ts';
 import type { CallView, Json, JsonObject, RequestView, ResponseView } from '@orangebox/schema';
 import { isConversation } from '../conversation.ts';
 import { anthropicMessages } from './anthropic.ts';
@@ -206,9 +207,9 @@ function otherMessages(body: JsonObject): RequestView['messages'] {
   const input = body['input'] ?? body['inputs'] ?? body['prompt'] ?? body['message'] ?? body['inputText'];
   const source = input ?? body['query'] ?? body['text'] ?? body['instances'];
   if (Array.isArray(source) && objectsOf(source).some((entry) => entry['type'] === 'function_result')) {
-    messages.push(...objectsOf(source).map(interactionItem));
+    appendAll(messages, objectsOf(source).map(interactionItem));
   } else if (Array.isArray(source) && isObject(source[0]) && source[0]['role'] !== undefined) {
-    messages.push(...objectsOf(source).map(chatMessage));
+    appendAll(messages, objectsOf(source).map(chatMessage));
   } else if (isObject(source) && typeof source['prompt'] === 'string') {
     messages.push({ role: 'user', text: source['prompt'], raw: source });
   } else if (source !== undefined && source !== null) {

@@ -1,4 +1,5 @@
 /** Pieces of the one message shape that all adapters fill. */
+import { appendAll } from '../append-all.ts';
 import type { Json, JsonObject, Message, ResponseView, ToolCall, Usage } from '@orangebox/schema';
 import { arrayOf, filledOf, isObject, numberOf, objectOf, stringOf, textOrJson } from './json.ts';
 
@@ -128,7 +129,7 @@ export function emptyResponse(): ResponseView {
 /** Fills the lists that are derived from the choices. */
 export function summariseChoices(view: ResponseView): void {
   for (const choice of view.choices) {
-    if (choice.message.toolCalls) view.toolCalls.push(...choice.message.toolCalls);
+    if (choice.message.toolCalls) appendAll(view.toolCalls, choice.message.toolCalls);
     if (choice.finishReason !== undefined) view.finishReasons.push(choice.finishReason);
   }
 }

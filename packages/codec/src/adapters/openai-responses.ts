@@ -1,4 +1,5 @@
 /** Adapter of the OpenAI responses API. */
+import { appendAll } from '../append-all.ts';
 import type { Json, JsonObject, Message, RequestView, ResponseView } from '@orangebox/schema';
 import { isClientCall } from '../client-call.ts';
 import type { Described } from './described.ts';
@@ -53,10 +54,10 @@ function responsesRequest(body: JsonObject | undefined): RequestView {
   const instructions = body['instructions'];
   if (typeof instructions === 'string' && instructions !== '') {
     view.messages.push({ role: 'system', text: instructions });
-  } else if (Array.isArray(instructions)) view.messages.push(...objectsOf(instructions).map(responsesItem));
+  } else if (Array.isArray(instructions)) appendAll(view.messages, objectsOf(instructions).map(responsesItem));
   const { input } = body;
   if (typeof input === 'string') view.messages.push({ role: 'user', text: input });
-  else view.messages.push(...objectsOf(input).map(responsesItem));
+  else appendAll(view.messages, objectsOf(input).map(responsesItem));
   if (Array.isArray(body['tools'])) view.tools = body['tools'];
   const previous = filledOf(body['previous_response_id']);
   if (previous !== undefined) view.previousResponseId = previous;

@@ -9,7 +9,7 @@ import type { PrivateMeter } from '../otel/sdk-meter-provider.ts';
 import { recorderVersion } from '../otel/version.ts';
 import { messageOf, type Reporter } from '../report.ts';
 import type { CallSpanFacts } from '../spans.ts';
-import { afterMs, cancelTimer, within } from '../timers.ts';
+import { afterMs, cancelTimer, monotonicMs, within } from '../timers.ts';
 import { type CallMeasurement, measureCall } from './call-measurement.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import type { RecorderHealth } from './recorder-health.ts';
@@ -60,10 +60,10 @@ export class RecorderMetrics {
       void this.#load();
     }
     if (!this.#loading) return;
-    const until = performance.now() + timeoutMs;
+    const until = monotonicMs() + timeoutMs;
     await within(timeoutMs, this.#loading);
     const meter = this.#private;
-    const leftMs = Math.max(1, until - performance.now());
+    const leftMs = Math.max(1, until - monotonicMs());
     if (meter)
       await within(
         leftMs,

@@ -1,4 +1,5 @@
 /** One series of a process that has ended: its calls are completed, its spans exported, its payloads shipped. */
+import { appendAll } from '@orangebox/codec';
 import type { Redactor } from '@orangebox/codec';
 import type { ProcessInfo, SegmentRecord } from '@orangebox/schema';
 import type { FinishedSpan } from '../otel/finished-span.ts';
@@ -225,7 +226,7 @@ class SeriesRecovery {
       if (this.#isStopped) return;
       const [record] = readRecords([location]).records;
       const stored = record?.type === 'callEnd' || record?.type === 'tool' ? record.spans : [];
-      spans.push(...finishedSpans(stored));
+      appendAll(spans, finishedSpans(stored));
       ids.push(id);
       sizeBytes += location.sizeBytes;
       if ((ids.length >= SPANS_PER_BATCH || sizeBytes >= SPAN_BYTES_PER_BATCH) && !(await send())) return;

@@ -1,4 +1,5 @@
 /** Work in small steps, so that a program whose process it is done in never waits for it. */
+import { monotonicMs } from '../timers.ts';
 
 /** How long one stretch of work may be, and what comes between two. */
 export interface Pace {
@@ -11,22 +12,22 @@ export type Steps<T> = Generator<void, T, void>;
 
 /** Gives what is to be awaited between pieces of work that are short by themselves: it pauses where a slice is used up. */
 export function breaksOf({ sliceMs, pause }: Pace): () => Promise<void> {
-  let until = performance.now() + sliceMs;
+  let until = monotonicMs() + sliceMs;
   return async () => {
-    if (performance.now() < until) return;
+    if (monotonicMs() < until) return;
     await pause();
-    until = performance.now() + sliceMs;
+    until = monotonicMs() + sliceMs;
   };
 }
 
 /** Does the work to its end, pausing as the pace says. Rejects with what the work throws. */
 export async function inSlices<T>(work: Steps<T>, pace: Pace): Promise<T> {
-  let until = performance.now() + pace.sliceMs;
+  let until = monotonicMs() + pace.sliceMs;
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
-    if (performance.now() < until) continue;
+    if (monotonicMs() < until) continue;
     await pace.pause();
-    until = performance.now() + pace.sliceMs;
+    until = monotonicMs() + pace.sliceMs;
   }
 }

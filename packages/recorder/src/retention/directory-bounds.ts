@@ -5,7 +5,7 @@
 import type { DroppedRecord, SegmentFileId } from '@orangebox/schema';
 import type { Reporter } from '../report.ts';
 import type { SegmentFs } from '../segment-directory.ts';
-import { afterMs, nextTurn } from '../timers.ts';
+import { afterMs, monotonicMs, nextTurn } from '../timers.ts';
 import { readFullMark, removeFullMark, writeFullMark } from './full-mark.ts';
 import { noLosses, type SweepLosses } from './losses.ts';
 import { makeRoomAtOnce } from './room-at-once.ts';
@@ -158,14 +158,14 @@ export class DirectoryBounds {
   /** In the next turn, unless one is under way or has just found nothing to do. */
   #look(): void {
     if (this.#isLooking) return;
-    if (this.#wasUseless && performance.now() - this.#lookedAtMs < LOOK_AGAIN_MS) return;
+    if (this.#wasUseless && monotonicMs() - this.#lookedAtMs < LOOK_AGAIN_MS) return;
     this.#isLooking = true;
     nextTurn(() => {
       this.#sweep()
         .catch((error: unknown) => this.#options.reporter.fault('sweep', error))
         .finally(() => {
           this.#isLooking = false;
-          this.#lookedAtMs = performance.now();
+          this.#lookedAtMs = monotonicMs();
           if (this.#usedBytes <= this.#thresholds.triggerBytes) this.#againMs = LOOK_AGAIN_MS;
           else if (this.#wasUseless) this.#lookLater();
           // Written while the last look was under way.

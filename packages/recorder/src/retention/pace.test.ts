@@ -8,7 +8,13 @@ const never = setImmediate(() => {});
 clearImmediate(never);
 
 it('goes on after its pause where a program is idle, however urgent it is', async () => {
-  useTimers({ now: () => Date.now(), setImmediate: () => never, setTimeout, clearTimeout });
+  useTimers({
+    now: () => Date.now(),
+    hrtime: () => process.hrtime(),
+    setImmediate: () => never,
+    setTimeout,
+    clearTimeout,
+  });
   const pace = new Pace();
   pace.isUrgent = () => true;
   await pace.rest();
@@ -19,6 +25,7 @@ it('goes on in the next turn of a busy program where it is urgent, and after its
   const asked: number[] = [];
   useTimers({
     now: () => Date.now(),
+    hrtime: () => process.hrtime(),
     setImmediate,
     setTimeout: (work, delayMs) => {
       asked.push(delayMs);

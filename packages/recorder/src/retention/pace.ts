@@ -1,5 +1,5 @@
 /** Work beside the program: short slices of the main thread, with pauses in which the program goes on. */
-import { afterMs, nextTurn } from '../timers.ts';
+import { afterMs, monotonicMs, nextTurn } from '../timers.ts';
 
 const SLICE_MS = 1;
 const PAUSE_MS = 4;
@@ -12,14 +12,14 @@ export class Pace {
   readonly #pauseMs: number;
   readonly #clock: () => number;
   #measuredFrom: number;
-  #since = performance.now();
+  #since = monotonicMs();
   #longestMs = 0;
   #usedMs = 0;
   /** Recordings are lost as long as the work is not done. */
   isUrgent: () => boolean = () => false;
 
   /** @param clock what slices are measured with, where the time of the wall is that of other programs too */
-  constructor(sliceMs: number = SLICE_MS, pauseMs: number = PAUSE_MS, clock: () => number = () => performance.now()) {
+  constructor(sliceMs: number = SLICE_MS, pauseMs: number = PAUSE_MS, clock: () => number = () => monotonicMs()) {
     this.#sliceMs = sliceMs;
     this.#pauseMs = pauseMs;
     this.#clock = clock;
@@ -38,7 +38,7 @@ export class Pace {
 
   /** The slice is used up: {@link rest}. */
   get isOver(): boolean {
-    return performance.now() - this.#since >= (this.isUrgent() ? URGENT_SLICE_MS : this.#sliceMs);
+    return monotonicMs() - this.#since >= (this.isUrgent() ? URGENT_SLICE_MS : this.#sliceMs);
   }
 
   /** Lets the program go on for a while. */
@@ -68,7 +68,7 @@ export class Pace {
   }
 
   #resume(): void {
-    this.#since = performance.now();
+    this.#since = monotonicMs();
     this.#measuredFrom = this.#clock();
   }
 

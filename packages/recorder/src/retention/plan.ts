@@ -131,7 +131,7 @@ async function markOld(
 }
 
 function newestOf({ series, files, calls }: WholeFiles): number {
-  let newest = Math.max(...files.map(({ modifiedMs }) => modifiedMs));
+  let newest = lastModifiedMs(files);
   for (const { last } of calls) newest = Math.max(newest, series.files[last]?.modifiedMs ?? newest);
   return newest;
 }
@@ -141,7 +141,7 @@ function unitOf(files: readonly ScannedFile[], calls: readonly KnownCall[]): Kno
   const fileBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   return {
     spanId: '',
-    startMs: Math.max(...files.map(({ modifiedMs }) => modifiedMs)),
+    startMs: lastModifiedMs(files),
     sizeBytes: Math.max(0, fileBytes - readBytes),
     first: 0,
     last: 0,
@@ -153,4 +153,8 @@ function unitOf(files: readonly ScannedFile[], calls: readonly KnownCall[]): Kno
     isForgotten: false,
     goes: undefined,
   };
+}
+
+function lastModifiedMs(files: readonly { modifiedMs: number }[]): number {
+  return files.reduce((newest, { modifiedMs }) => Math.max(newest, modifiedMs), Number.NEGATIVE_INFINITY);
 }

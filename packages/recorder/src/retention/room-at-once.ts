@@ -8,6 +8,7 @@ import { type Claim, claimPath, isStale, prepareClaims, readClaim, takeClaim } f
 import { hasWriter, isNear } from '../recovery/liveness.ts';
 import { lookAgain } from '../recovery/series-files.ts';
 import type { SegmentFs } from '../segment-directory.ts';
+import { monotonicMs } from '../timers.ts';
 import { type FileFacts, readFileFacts } from './file-facts.ts';
 import type { Loss } from './losses.ts';
 import { type OldFile, listOldest } from './oldest-files.ts';
@@ -76,10 +77,10 @@ type FileClass = 0 | 1 | 2 | 3;
 function inOrder(files: readonly OldFile[], neededBytes: number, job: RoomAtOnceJob): Candidate[] {
   const byClass: Record<FileClass, Candidate[]> = { 0: [], 1: [], 2: [], 3: [] };
   const bytes: Record<FileClass, number> = { 0: 0, 1: 0, 2: 0, 3: 0 };
-  const until = performance.now() + LOOK_MS;
+  const until = monotonicMs() + LOOK_MS;
   let looked = 0;
   for (const file of files) {
-    if (looked >= LOOK_MAX || (looked >= LOOK_MIN && performance.now() > until)) break;
+    if (looked >= LOOK_MAX || (looked >= LOOK_MIN && monotonicMs() > until)) break;
     if (bytes[0] >= neededBytes || (looked >= LOOK_MIN && bytes[0] + bytes[1] >= neededBytes)) break;
     if (!isClosed(file, job)) continue;
     looked++;

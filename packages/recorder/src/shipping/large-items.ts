@@ -1,6 +1,6 @@
 /** Payloads that are made in pieces, beside those that are made at once. */
 import { isInPieces, type OpenSnapshot, type ShipItem } from '../shipper.ts';
-import { nextTurn } from '../timers.ts';
+import { monotonicMs, nextTurn } from '../timers.ts';
 import { compressInPieces, compressSnapshot, type Payload, type PayloadFacts } from './parts.ts';
 import type { WaitingItem } from './waiting-items.ts';
 
@@ -59,11 +59,11 @@ export async function payloadInPieces(
 async function opened<T>(steps: Generator<void, T, void>, signal: AbortSignal | undefined): Promise<T> {
   for (;;) {
     signal?.throwIfAborted();
-    const until = performance.now() + SLICE_MS;
+    const until = monotonicMs() + SLICE_MS;
     do {
       const step = steps.next();
       if (step.done === true) return step.value;
-    } while (performance.now() < until);
+    } while (monotonicMs() < until);
     await new Promise<void>((resolve) => void nextTurn(resolve));
   }
 }

@@ -2,6 +2,7 @@
  * The payloads that wait to be sent, oldest first, except that one which keeps failing never blocks the others: once others were
  * taken while it was not, it has pauses of its own.
  */
+import { appendAll } from '@orangebox/codec';
 import type { ShipItem } from '../shipper.ts';
 import type { PayloadFacts } from './parts.ts';
 
@@ -78,7 +79,7 @@ export function createWaitingItems(): WaitingItems {
     take: (nowMs) => next(nowMs).shift(),
     dueMs: () => aside[0]?.notBeforeMs,
     recovered() {
-      if (behind.length > 0) front.push(...behind.splice(0));
+      if (behind.length > 0) appendAll(front, behind.splice(0));
     },
     hurry() {
       for (const waiting of aside) waiting.notBeforeMs = 0;
