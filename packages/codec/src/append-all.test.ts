@@ -31,6 +31,6 @@ test.each(requests)(
   { timeout: 60_000 },
   (url, request) => {
     const view = describeCall({ exchanges: [testExchange({ url, request })] }, () => undefined);
-    expect(view.request.messages.length + (view.request.messages[0]?.toolResults?.length ?? 0)).toBeGreaterThan(0);
+    expect(view.request.messages.length).toBeGreaterThan(0);
   },
 );
