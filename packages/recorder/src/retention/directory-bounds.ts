@@ -37,6 +37,8 @@ const LOOK_AGAIN_MS = 1000;
 const LOOK_LATEST_MS = 64_000;
 /** Share of the room that one process uses before it looks again; others may be writing too. */
 const LOOK_SHARE = 16;
+/** What others are taken to write at most, for each byte of one's own. */
+const MAX_OTHERS_SHARE = 16;
 const BOUND_NAMES = { dir_bytes: 'ORANGEBOX_DIR_BYTES', dir_age: 'ORANGEBOX_DIR_DAYS' } as const;
 type BoundReason = keyof typeof BOUND_NAMES;
 
@@ -49,6 +51,8 @@ export class DirectoryBounds {
   #listedBytes: number | undefined;
   #writtenBytes = 0;
   #listedAtWritten = 0;
+  /** What others wrote between two looks, for each byte of one's own: they go on meanwhile. */
+  #othersShare = 0;
   #isLooking = false;
   #wasOpened = false;
   /** The mark is there, as far as is known. */
@@ -144,7 +148,18 @@ export class DirectoryBounds {
   }
 
   get #usedBytes(): number {
-    return (this.#listedBytes ?? 0) + this.#writtenBytes - this.#listedAtWritten;
+    return (this.#listedBytes ?? 0) + (this.#writtenBytes - this.#listedAtWritten) * (1 + this.#othersShare);
+  }
+
+  /** A look found so many bytes, when so many had been written here. */
+  #listed(totalBytes: number, atWrittenBytes: number): void {
+    const ownBytes = atWrittenBytes - this.#listedAtWritten;
+    const othersBytes = this.#listedBytes === undefined ? 0 : totalBytes - this.#listedBytes - ownBytes;
+    // Where a sweep made room nothing is known, and what was known counts for less.
+    if (ownBytes > 0)
+      this.#othersShare = othersBytes < 0 ? this.#othersShare / 2 : Math.min(MAX_OTHERS_SHARE, othersBytes / ownBytes);
+    this.#listedBytes = totalBytes;
+    this.#listedAtWritten = atWrittenBytes;
   }
 
   #full(): void {
@@ -202,8 +217,7 @@ export class DirectoryBounds {
         writtenBytes: () => this.#writtenBytes,
         isUrgent: () => this.#usedBytes > this.#thresholds.bodyBytes,
         onSize: (totalBytes, atWrittenBytes) => {
-          this.#listedBytes = totalBytes;
-          this.#listedAtWritten = atWrittenBytes;
+          this.#listed(totalBytes, atWrittenBytes);
           // Now, as the process may end before the sweep does.
           if (totalBytes > this.#thresholds.bodyBytes && !this.#isMarked) this.#mark();
         },
