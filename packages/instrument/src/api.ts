@@ -112,24 +112,32 @@ function runTool(
     parent: { traceId: trace.traceId, spanId: trace.spanId },
     parentSince: active?.span,
   };
+  // In a run that is to be replayed, or a replay.
+  const run = runtime.tools?.start(String(name), scope.frames.at(-1)?.id ?? '', args);
+  const call = run?.serve ?? ((): unknown => Reflect.apply(fn, self, args));
   let result: unknown;
   try {
-    result = runtime.scopes.run(scope, () => Reflect.apply(fn, self, args));
+    result = runtime.scopes.run(scope, () => (run ? run.within(call) : call()));
   } catch (error) {
+    run?.ended({ kind: 'threw', error, isAsync: false });
     finish({ error });
     throw error;
   }
   if (!isPlainPromise(result)) {
-    finish(isOpaque(result) ? {} : { result });
+    const isOther = isOpaque(result);
+    run?.ended(isOther ? { kind: 'other', isAsync: false } : { kind: 'returned', value: result, isAsync: false });
+    finish(isOther ? {} : { result });
     return result;
   }
   // Handlers on the side would mark the promise as handled and hide an unhandled rejection; so the outcome goes through.
   return result.then(
     (value) => {
+      run?.ended({ kind: 'returned', value, isAsync: true });
       finish({ result: value });
       return value;
     },
     (error: unknown) => {
+      run?.ended({ kind: 'threw', error, isAsync: true });
       finish({ error });
       throw error;
     },

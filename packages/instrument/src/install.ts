@@ -57,6 +57,9 @@ function beginRun(host: RuntimeHost, config: InstrumentConfig, start: StartRun):
     nextSeq,
     record: (record) => host.record(record),
     holdsSecret: (bytes) => host.holdsSecret(bytes),
+    useTools: (port) => {
+      host.tools = port;
+    },
     flush: () => host.flushSinkSync(0),
     fault: (place, error) => host.fault(place, error),
     warn: (message) => host.warn(message),

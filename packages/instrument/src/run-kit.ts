@@ -1,6 +1,7 @@
 /** What the runtime gives to the part of it that is loaded in run mode only. */
 import type { RunRecord } from '@orangebox/schema';
 import type { InstrumentConfig } from './config.ts';
+import type { ToolPort } from './tool-port.ts';
 
 /** The runtime as run mode knows it. No member throws. */
 export interface RunKit {
@@ -11,6 +12,8 @@ export interface RunKit {
   record(record: RunRecord): void;
   /** Whether a content has a secret in it that the recorder knows. */
   holdsSecret(bytes: Uint8Array): boolean;
+  /** From now on told of wrapped tools before they run. */
+  useTools(port: ToolPort): void;
   /** Writes everything down. */
   flush(): void;
   fault(place: string, error: unknown): void;

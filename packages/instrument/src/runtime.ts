@@ -10,6 +10,7 @@ import type { FaultCounts, Faults } from './faults.ts';
 import { HostCounts } from './host-counts.ts';
 import { callContext, currentScope, runInScope, withFrame } from './scope.ts';
 import type { TapHost, Verdict } from './tap-host.ts';
+import type { ToolPort } from './tool-port.ts';
 
 /** As it was at the start: a program under test may put a clock of its own in its place. */
 const { setImmediate } = globalThis;
@@ -22,6 +23,8 @@ export const RUNTIME: unique symbol = Symbol.for('orangebox.runtime.1');
 export interface Runtime {
   /** Runs `fn` so that no request made in it is tapped; the recorder's own requests are made so. */
   suppress<T>(fn: () => T): T;
+  /** Of a run: who is told of tools before they run. */
+  readonly tools?: ToolPort | undefined;
   /** Hands a tool's run to the recorder. */
   tool(run: WrappedToolRun): void;
   /** Sets the level for what begins from now on. */
@@ -63,6 +66,7 @@ export class RuntimeHost implements TapHost, Runtime {
     frame: withFrame,
   };
   readonly claimed: WeakSet<object> = new WeakSet();
+  tools: ToolPort | undefined;
   recorded = 0;
 
   readonly #config: InstrumentConfig;

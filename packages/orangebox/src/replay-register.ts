@@ -11,6 +11,8 @@ import {
   CallSites,
   ContentStore,
   hookPlatform,
+  outcomeOf,
+  plainJson,
   redirectPaths,
   runFacts,
   watchOutput,
@@ -58,7 +60,7 @@ function start(planFile: string): void {
       flush: () => Promise.resolve(),
       needsNoFlush: true,
     }),
-    loadRun: () => () => {
+    loadRun: () => (kit) => {
       const outputs = isMainThread
         ? {
             stdout: watchOutput(process.stdout, paths?.stream()),
@@ -66,6 +68,16 @@ function start(planFile: string): void {
           }
         : undefined;
       replay.begin();
+      kit.useTools({
+        start(name, _frameId, args) {
+          const tool = replay.tools.start(name, plainJson(args));
+          return {
+            within: (work) => work(),
+            ended: (outcome) => tool.ended(outcomeOf(outcome)),
+            ...(tool.serve ? { serve: tool.serve } : {}),
+          };
+        },
+      });
       hasBegun = true;
       const undo = hookPlatform({
         draws: replay.draws,

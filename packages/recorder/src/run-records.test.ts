@@ -1,5 +1,5 @@
 import { createRedactor } from '@orangebox/codec';
-import type { ChildRecord, FileState, RunRecord, RunStartRecord } from '@orangebox/schema';
+import type { ChildRecord, FileState, RunRecord, RunStartRecord, ToolRunRecord } from '@orangebox/schema';
 import { describe, expect, it } from 'vitest';
 import { redactRunRecord } from './run-records.ts';
 
@@ -39,6 +39,15 @@ describe('records of a run hold no secret', () => {
   const output = { sha256: '', sizeBytes: 0 };
   const said = `said ${SECRET} here`;
   const file: FileState = { path: 'a.txt', type: 'file', mode: 0o644 };
+  const tool: ToolRunRecord = {
+    type: 'toolRun',
+    seq: 1,
+    endSeq: 2,
+    name: 'look_up',
+    frameId: '0',
+    isAsync: true,
+    outcome: 'returned',
+  };
   const planted: { [type in RunRecord['type']]: { [field: string]: RunRecord & { type: type } } } = {
     runStart: {
       runId: { ...start, runId: said },
@@ -56,6 +65,15 @@ describe('records of a run hold no secret', () => {
     },
     timerFired: { at: { type: 'timerFired', seq: 1, timerId: 0, kind: 'timeout', delayMs: 1, at: said } },
     notReplayable: { what: { type: 'notReplayable', what: said, count: 1 } },
+    toolRun: {
+      name: { ...tool, name: said },
+      args: { ...tool, args: JSON.stringify([said]) },
+      value: { ...tool, value: JSON.stringify({ said }) },
+      'error.name': { ...tool, error: { name: said, message: '' } },
+      'error.message': { ...tool, error: { name: 'Error', message: said } },
+      'error.members': { ...tool, error: { name: 'Error', message: '', members: JSON.stringify({ said }) } },
+      notReplayable: { ...tool, notReplayable: [{ what: said, count: 1 }] },
+    },
     child: {
       file: { ...child, file: said },
       argv: { ...child, argv: ['-c', said] },

@@ -1,6 +1,6 @@
 /** Records of a replayable run as they may be written: credentials replaced, as everywhere else. */
 import type { Redactor } from '@orangebox/codec';
-import type { ChildEvent, DrawnValue, FileState, RunRecord } from '@orangebox/schema';
+import type { ChildEvent, DrawnValue, FileState, RunRecord, ToolRunRecord } from '@orangebox/schema';
 
 /** The record with known secrets replaced by tokens; the same object where nothing can hold one. */
 export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecord {
@@ -40,6 +40,8 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
     case 'runEnd':
     case 'threadEvent':
       return record;
+    case 'toolRun':
+      return redactToolRun(record, redactor, text);
     case 'runFiles':
       return { ...record, files: record.files.map((file) => redactFile(file, text)) };
     case 'filesChanged': {
@@ -47,6 +49,26 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
       return { ...record, changes };
     }
   }
+}
+
+function redactToolRun(record: ToolRunRecord, redactor: Redactor, text: (value: string) => string): ToolRunRecord {
+  const { args, value, error, notReplayable } = record;
+  const json = (given: string): string =>
+    Buffer.from(redactBytes(Buffer.from(given).toString('base64'), redactor), 'base64').toString();
+  return {
+    ...record,
+    name: text(record.name),
+    ...(args === undefined ? {} : { args: json(args) }),
+    ...(value === undefined ? {} : { value: json(value) }),
+    ...(error && {
+      error: {
+        name: text(error.name),
+        message: text(error.message),
+        ...(error.members === undefined ? {} : { members: json(error.members) }),
+      },
+    }),
+    ...(notReplayable && { notReplayable: notReplayable.map(({ what, count }) => ({ what: text(what), count })) }),
+  };
 }
 
 function redactFile(file: FileState, text: (value: string) => string): FileState {

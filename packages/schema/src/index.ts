@@ -76,6 +76,8 @@ export {
   type SpansSentRecord,
   type ThreadEventKind,
   type ThreadEventRecord,
+  type ToolRunError,
+  type ToolRunRecord,
   type TimerFiredRecord,
   type TimerKind,
   type ToolRecord,

@@ -184,6 +184,26 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
     { child: count, signature: text },
   ),
   threadEvent: object({ seq: count, kind: { enum: ['message', 'online', 'error', 'exit'] } }, { worker: count }),
+  toolRun: object(
+    {
+      seq: count,
+      endSeq: count,
+      name: text,
+      frameId: text,
+      isAsync: flag,
+      outcome: { enum: ['returned', 'threw', 'other'] },
+    },
+    {
+      args: text,
+      within: list(text),
+      value: text,
+      error: object({ name: text, message: text }, { members: text }),
+      notReplayable: list(object({ what: text, count })),
+      timers: list(count),
+      draws: list(count),
+      children: list(count),
+    },
+  ),
 };
 
 /** A record type whose content is JSON. */

@@ -63,6 +63,7 @@ export const RECORD_TYPE = {
   runFiles: 23,
   filesChanged: 24,
   threadEvent: 25,
+  toolRun: 26,
 } as const;
 
 /** Name of a record type. */
@@ -424,6 +425,43 @@ export interface FilesChangedRecord {
   signature?: string;
 }
 
+/** A tool function of the program ran, whole. */
+export interface ToolRunRecord {
+  type: 'toolRun';
+  /** Place of its start in the total order of the process. */
+  seq: number;
+  /** Place at which its outcome came. */
+  endSeq: number;
+  name: string;
+  /** Id of its frame in the scopes of what was asked for within it. */
+  frameId: string;
+  /** JSON of its arguments, credentials replaced; absent where they are no plain data. */
+  args?: string;
+  /** Ids of the frames of the tools that it was called by, outermost first; absent where there is none. */
+  within?: string[];
+  /** It gave a promise. */
+  isAsync: boolean;
+  /** `other`: what it gave is no plain data, and can't be given again. */
+  outcome: 'returned' | 'threw' | 'other';
+  /** JSON of what it returned, credentials replaced; absent for `undefined`. */
+  value?: string;
+  error?: ToolRunError;
+  /** What it did that a replay cannot give again. Where there is any, a replay gives its outcome and does not run it. */
+  notReplayable?: { what: string; count: number }[];
+  /** Of such a run: what else was recorded within it, by number of the timer, and by the place of draws and starts of child processes. */
+  timers?: number[];
+  draws?: number[];
+  children?: number[];
+}
+
+/** An error that a tool function threw. */
+export interface ToolRunError {
+  name: string;
+  message: string;
+  /** JSON of its other own members that are plain data. */
+  members?: string;
+}
+
 /** The run ended in order in this thread. */
 export interface RunEndRecord {
   type: 'runEnd';
@@ -443,7 +481,8 @@ export type RunRecord =
   | RunEndRecord
   | RunFilesRecord
   | FilesChangedRecord
-  | ThreadEventRecord;
+  | ThreadEventRecord
+  | ToolRunRecord;
 
 const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRecord['type']>([
   'runStart',
@@ -455,6 +494,7 @@ const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRec
   'runFiles',
   'filesChanged',
   'threadEvent',
+  'toolRun',
 ]);
 
 /** Whether a record, or what is known of one by its type, is of a replayable run rather than of a call. */

@@ -17,8 +17,22 @@ export interface ConnectionCounts {
   undo: Undo;
 }
 
+/** What is asked about tools, since what they do is theirs. */
+export interface ConnectionTools {
+  /** The code that runs now made or used a connection. */
+  touched(socket: object, target: string): void;
+  /** What was done over it is given again with the outcome of a tool. */
+  isGiven(socket: object): boolean;
+  /** As of the code that runs now; false where it is in no tool. */
+  notReplayable(what: string): boolean;
+}
+
 /** Counts from now on. `isClaimed` tells whether a recorded request went over a socket. */
-export function countConnections(isClaimed: (socket: object) => boolean, isOwn: () => boolean): ConnectionCounts {
+export function countConnections(
+  isClaimed: (socket: object) => boolean,
+  isOwn: () => boolean,
+  tools: ConnectionTools,
+): ConnectionCounts {
   const net = process.getBuiltinModule('node:net');
   const dgram = process.getBuiltinModule('node:dgram');
   const open = new Map<Closable, string>();
@@ -30,13 +44,14 @@ export function countConnections(isClaimed: (socket: object) => boolean, isOwn: 
   let sweepAt = MAX_UNSWEPT;
   const settle = (socket: Closable, target: string): void => {
     if (isClaimed(socket)) played.add(target);
-    else add(idle, target);
+    else if (!tools.isGiven(socket)) add(idle, target);
   };
   const opened = (socket: Closable, target: string): void => {
     const before = open.get(socket);
     // A socket that is used anew was another connection.
     if (before !== undefined) settle(socket, before);
     open.set(socket, target);
+    tools.touched(socket, target);
     if (open.size < sweepAt) return;
     for (const [one, place] of open) {
       if (one.destroyed !== true || one === socket) continue;
@@ -58,10 +73,21 @@ export function countConnections(isClaimed: (socket: object) => boolean, isOwn: 
     };
     return connect;
   });
+  // One that was there before is used within a tool where something is written to it.
+  const undoWrite = replaceMethod(net.Socket.prototype, '_writeGeneric', (original) => {
+    const { _writeGeneric } = {
+      _writeGeneric(this: Closable, ...args: unknown[]): unknown {
+        const target = open.get(this);
+        if (target !== undefined) tools.touched(this, target);
+        return Reflect.apply(original, this, args) as unknown;
+      },
+    };
+    return _writeGeneric;
+  });
   const undoSend = replaceMethod(dgram.Socket.prototype, 'send', (original) => {
     const { send } = {
       send(this: unknown, ...args: unknown[]): unknown {
-        add(others, 'datagram');
+        if (!tools.notReplayable('datagram')) add(others, 'datagram');
         return Reflect.apply(original, this, args) as unknown;
       },
     };
@@ -82,6 +108,7 @@ export function countConnections(isClaimed: (socket: object) => boolean, isOwn: 
     },
     undo() {
       undoConnect();
+      undoWrite();
       undoSend();
       unsubscribe(INBOUND, onInbound);
     },

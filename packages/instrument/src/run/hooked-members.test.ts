@@ -23,6 +23,7 @@ function hook(): void {
     countConnections(
       () => false,
       () => false,
+      { touched: () => undefined, isGiven: () => false, notReplayable: () => false },
     ).undo,
   ]);
 }

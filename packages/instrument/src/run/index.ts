@@ -10,6 +10,8 @@ export { startRecording } from './start-recording.ts';
 export { environmentKey, runFacts } from './run-facts.ts';
 export { watchOutput } from './output.ts';
 export { whenProcessEnds } from './process-end.ts';
+export { plainJson } from './plain-data.ts';
+export { outcomeOf } from './recorded-tools.ts';
 export type {
   ChildPort,
   ChildStart,

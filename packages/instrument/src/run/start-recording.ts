@@ -15,6 +15,7 @@ import type { ThreadPort, TimerPort, Undo } from './ports.ts';
 import { whenProcessEnds } from './process-end.ts';
 import { undoAll } from './replace.ts';
 import { RecordedChildren } from './recorded-children.ts';
+import { RecordedTools } from './recorded-tools.ts';
 import { type RunFacts, runFacts } from './run-facts.ts';
 
 /** Where workers find the id of their run. */
@@ -33,7 +34,22 @@ export interface RecordingOptions {
 export function startRecording({ kit, ownDirectories, env, startUnixNano }: RecordingOptions): Undo {
   const { config } = kit;
   const sites = new CallSites(ownDirectories, process.cwd());
-  const draws = new DrawLog({ nextSeq: () => kit.nextSeq(), record: (record) => kit.record(record) });
+  const channels = new Map<string, number>();
+  const notReplayable = (what: string, count = 1): void => void channels.set(what, (channels.get(what) ?? 0) + count);
+  const tools = new RecordedTools({
+    nextSeq: () => kit.nextSeq(),
+    record: (record) => kit.record(record),
+    isClaimed: (socket) => kit.isClaimed(socket),
+    notReplayable,
+  });
+  kit.useTools(tools);
+  /** The next place, for something that a tool may have done. */
+  const nextSeqOf = (kind: 'draws' | 'children'): number => {
+    const seq = kit.nextSeq();
+    tools.note(kind, seq);
+    return seq;
+  };
+  const draws = new DrawLog({ nextSeq: () => nextSeqOf('draws'), record: (record) => kit.record(record) });
   const runId = runIdOf(kit);
   kit.record({
     type: 'runStart',
@@ -50,12 +66,10 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     stdout: process.stdout.write.bind(process.stdout),
     stderr: process.stderr.write.bind(process.stderr),
   };
-  const connections = countConnections(kit.isClaimed, kit.isOwn);
-  const channels = new Map<string, number>();
-  const notReplayable = (what: string): void => void channels.set(what, (channels.get(what) ?? 0) + 1);
+  const connections = countConnections(kit.isClaimed, kit.isOwn, tools);
   const files = watchFiles(kit, runId, notReplayable);
   const children = new RecordedChildren({
-    nextSeq: () => kit.nextSeq(),
+    nextSeq: () => nextSeqOf('children'),
     nextDelivery: () => kit.nextDelivery(),
     record: (record) => kit.record(record),
     write: (name, bytes) => void writes?.[name](bytes),
@@ -64,7 +78,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
   });
   const undoHooks = hookPlatform({
     draws,
-    timers: recordedTimers(kit, draws),
+    timers: recordedTimers(kit, draws, (timerId) => tools.note('timers', timerId)),
     children,
     threads: recordedThreads(kit, draws),
     sites,
@@ -128,11 +142,12 @@ function recordedThreads(kit: RunKit, draws: DrawLog): ThreadPort {
 }
 
 /** The platform's timers, each firing noted. */
-function recordedTimers(kit: RunKit, draws: DrawLog): TimerPort {
+function recordedTimers(kit: RunKit, draws: DrawLog, note: (timerId: number) => void): TimerPort {
   let made = 0;
   return {
     make({ kind, delayMs, at, callback, real }) {
       const timerId = made++;
+      note(timerId);
       return real(function (this: unknown) {
         draws.flush();
         kit.record({ type: 'timerFired', seq: kit.nextDelivery(), timerId, kind, delayMs, at });

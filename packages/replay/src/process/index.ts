@@ -8,5 +8,6 @@ export { parseReports } from './parse-report.ts';
 export { ProcessReplay, type ProcessReplayOptions } from './process-replay.ts';
 export type { ProcessReport } from './process-report.ts';
 export { type RecordedRun, readRun } from './recorded-run.ts';
+export { withoutServedTools } from './served-tools.ts';
 export { placeKey, type UnpinnedPlan } from './unpinned-draws.ts';
 export { sealWorkers, type WorkerReplayData, workerReplayData } from './sealed/sealed-workers.ts';

@@ -17,7 +17,7 @@ export class RecordedPace {
   }
 
   /**
-   * How long an event has to wait still, in milliseconds; 0 when it may be given. Timers and what comes of child processes and threads have no
+   * How long an event has to wait still, in milliseconds; 0 when it may be given. Timers and what comes of child processes, threads and tools have no
    * time on record: they come as soon as what stands before them has come.
    */
   waitMs(event: RunEvent): number {
@@ -30,7 +30,7 @@ export class RecordedPace {
 
 /** When an answer, or a part of it, came, in milliseconds since the epoch. */
 function timeOf(event: RunEvent): number | undefined {
-  if (event.kind === 'timer' || event.kind === 'child' || event.kind === 'thread') return undefined;
+  if (!('exchange' in event)) return undefined;
   const { start, responseHead, end } = event.exchange;
   const offset =
     event.kind === 'chunk'

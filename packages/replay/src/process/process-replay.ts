@@ -16,6 +16,7 @@ import { type AnswerEvent, orderOf, type RunAct, type RunEvent, wordsOf } from '
 import type { ProcessNumber } from './sealed/refused-signals.ts';
 import { sealProcess } from './sealed/seal.ts';
 import { ServedChildren } from './served-children.ts';
+import { ServedTools, withoutServedTools } from './served-tools.ts';
 import { UnpinnedDraws, type UnpinnedPlan } from './unpinned-draws.ts';
 import { type VerdictOptions, Verdicts } from './verdicts.ts';
 import { VirtualTimers } from './virtual-timers.ts';
@@ -36,7 +37,8 @@ export interface ProcessReplayOptions extends VerdictOptions {
 /** The replay of a thread: what stands behind the taps and hooks. */
 export class ProcessReplay implements QueueHost {
   readonly draws: DrawReplay;
-  readonly timers: VirtualTimers = new VirtualTimers();
+  readonly timers: VirtualTimers;
+  readonly tools: ServedTools;
   readonly children: ServedChildren;
   readonly threads: HeldThreads;
   readonly #options: ProcessReplayOptions;
@@ -49,12 +51,14 @@ export class ProcessReplay implements QueueHost {
   #fewerDrawsBefore: number | undefined;
 
   constructor(options: ProcessReplayOptions) {
-    const { run, rules, speed, files, paths } = options;
-    this.#options = options;
+    const { rules, speed, files, paths } = options;
+    const run = withoutServedTools(options.run);
+    this.#options = { ...options, run };
+    this.timers = new VirtualTimers(run.timersWithinTools);
     this.#pace = speed === undefined ? undefined : new RecordedPace(run.start.startUnixNano, speed);
     const order = orderOf(run);
     const course = new Course(new DeliveryQueue(order, this));
-    const verdicts = new Verdicts(options, course);
+    const verdicts = new Verdicts(this.#options, course);
     this.#course = course;
     this.threads = new HeldThreads(run.threadEvents);
     this.#verdicts = verdicts;
@@ -77,6 +81,28 @@ export class ProcessReplay implements QueueHost {
         },
         unknown: (detail, differences) =>
           verdicts.diverge({ kind: 'environment', event: course.queue.position, scope: [], detail, differences }),
+      },
+      paths,
+    );
+    this.tools = new ServedTools(
+      run.toolRuns,
+      {
+        called: (record) =>
+          course.did(
+            { event: record.seq, scope: [], what: `tool ${record.name}` },
+            (act) => act.kind === 'tool' && act.tool === record,
+          ),
+        differs: (record, difference) =>
+          verdicts.diverge({
+            kind: 'changed_request',
+            event: record.seq,
+            scope: [],
+            detail: `the tool ${record.name}, whose outcome is on record, is called with other arguments`,
+            differences: [difference],
+          }),
+        giving: (record) => {
+          for (const child of record.children ?? []) files?.childEnded(child);
+        },
       },
       paths,
     );
@@ -142,6 +168,8 @@ export class ProcessReplay implements QueueHost {
         return this.children.isLive(event.child);
       case 'thread':
         return this.threads.isHere(event.event);
+      case 'tool':
+        return this.tools.isWaiting(event.tool);
     }
   }
 
@@ -153,6 +181,7 @@ export class ProcessReplay implements QueueHost {
       if (first.event.kind === 'exit') this.#options.files?.childEnded(first.child.seq);
       this.children.give(first.child, first.event);
     } else if (first.kind === 'thread') this.threads.give(first.event);
+    else if (first.kind === 'tool') this.tools.give(first.tool);
     else this.#answers.give(first.exchange, events as readonly AnswerEvent[]);
   }
 
@@ -208,7 +237,7 @@ export class ProcessReplay implements QueueHost {
     this.#verdicts.diverge({
       kind: event.kind === 'child' ? 'environment' : 'changed_cancel',
       event: event.seq,
-      scope: event.kind === 'child' ? [] : scopeOf(event.exchange.start.scope),
+      scope: 'exchange' in event ? scopeOf(event.exchange.start.scope) : [],
       detail: 'the program is not where it can be given what came next',
     });
   }
@@ -261,6 +290,8 @@ export class ProcessReplay implements QueueHost {
       extra: this.#requests.extra,
       missing: remaining.length,
       processesServed: this.children.served,
+      toolsServed: this.tools.served,
+      toolsChanged: [...this.tools.changed],
       refusedAsRecorded: this.#requests.refusedAsRecorded,
       draws: {
         count: this.draws.count,
@@ -274,5 +305,5 @@ export class ProcessReplay implements QueueHost {
 }
 
 function scopeOfAct(act: RunAct): string[] {
-  return act.kind === 'spawn' ? [] : scopeOf(act.exchange.start.scope);
+  return 'exchange' in act ? scopeOf(act.exchange.start.scope) : [];
 }

@@ -19,6 +19,10 @@ export interface ProcessReport {
   /** Connections of the platform that were there when the report was made. */
   liveConnections: number;
   processesServed: number;
+  /** Tools whose outcome was given. */
+  toolsServed: number;
+  /** Names of tools that ran and had another outcome than on record. */
+  toolsChanged: string[];
   /** Recorded requests that found no connection, and found none again. */
   refusedAsRecorded: number;
   /** `fewerBefore`: place before which the recorded program had drawn more. */
@@ -40,6 +44,8 @@ export const NO_REPORT: Readonly<ProcessReport> = {
   refused: [],
   liveConnections: 0,
   processesServed: 0,
+  toolsServed: 0,
+  toolsChanged: [],
   refusedAsRecorded: 0,
   draws: { count: 0, extra: 0 },
   eventsGiven: 0,

@@ -15,9 +15,10 @@ import {
   type SegmentRecord,
   type ThreadEventRecord,
   type TimerFiredRecord,
+  type ToolRunRecord,
 } from '@orangebox/schema';
 import { isSoundChange, isSoundFile } from './files/sound-files.ts';
-import { isSoundChild, isSoundDraw, isSoundStart, isSoundTimer } from './sound-records.ts';
+import { isSoundChild, isSoundDraw, isSoundStart, isSoundTimer, isSoundTool } from './sound-records.ts';
 
 /** Files that are more than this together are no recording of a run that anybody can replay. */
 const MAX_BYTES = 2 * 1024 * 1024 * 1024;
@@ -36,6 +37,9 @@ export interface RecordedRun {
   timers: TimerFiredRecord[];
   children: ChildRecord[];
   threadEvents: ThreadEventRecord[];
+  toolRuns: ToolRunRecord[];
+  /** Numbers of timers that are made within tools which are given: the program does not make them. */
+  timersWithinTools?: ReadonlySet<number>;
   notReplayable: NotReplayableRecord[];
   /** The working directory at the start; undefined where nothing is on record of it. */
   files: RunFilesRecord[] | undefined;
@@ -54,6 +58,7 @@ export function readRun(files: readonly string[]): RecordedRun {
     timers: [],
     children: [],
     threadEvents: [],
+    toolRuns: [],
     notReplayable: [],
     files: undefined,
     fileChanges: [],
@@ -121,6 +126,9 @@ function sort(
     }
     case 'threadEvent':
       run.threadEvents.push(record);
+      return;
+    case 'toolRun':
+      keep(run, run.toolRuns, record, isSoundTool(record));
       return;
     case 'notReplayable':
       run.notReplayable.push(record);

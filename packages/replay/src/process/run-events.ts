@@ -1,7 +1,15 @@
 /** What came to the recorded program, in order, and what the program did between. */
 import type { ExchangeRecords } from '@orangebox/codec';
-import type { ChildEvent, ChildRecord, ChunkRecord, ThreadEventRecord, TimerFiredRecord } from '@orangebox/schema';
+import type {
+  ChildEvent,
+  ChildRecord,
+  ChunkRecord,
+  ThreadEventRecord,
+  TimerFiredRecord,
+  ToolRunRecord,
+} from '@orangebox/schema';
 import type { RecordedRun } from './recorded-run.ts';
+import { isServed } from './served-tools.ts';
 
 interface InOrder {
   seq: number;
@@ -26,6 +34,7 @@ export type RunEvent =
         | { kind: 'timer'; timer: TimerFiredRecord }
         | { kind: 'child'; child: ChildRecord; event: ChildEvent }
         | { kind: 'thread'; event: ThreadEventRecord }
+        | { kind: 'tool'; tool: ToolRunRecord }
       ));
 
 /** Something that the program did. */
@@ -33,6 +42,7 @@ export type RunAct = { seq: number } & (
   | { kind: 'request'; exchange: ExchangeRecords }
   | { kind: 'cancel'; exchange: ExchangeRecords }
   | { kind: 'spawn'; child: ChildRecord }
+  | { kind: 'tool'; tool: ToolRunRecord }
 );
 
 /** Both, each in order. */
@@ -83,9 +93,15 @@ export function orderOf(run: RecordedRun): RunOrder {
     for (const event of child.events) events.push({ seq: event.seq, kind: 'child', child, event } as RunEvent);
   }
   for (const event of run.threadEvents) events.push({ seq: event.seq, kind: 'thread', event } as RunEvent);
+  for (const tool of run.toolRuns) {
+    if (!isServed(tool)) continue;
+    acts.push({ seq: tool.seq, kind: 'tool', tool });
+    if (tool.isAsync) events.push({ seq: tool.endSeq, kind: 'tool', tool } as RunEvent);
+  }
   const used = new Set<number>(run.draws.map(({ seq }) => seq));
   for (const { seq } of [...events, ...acts]) used.add(seq);
   for (const { start, requestEnd } of run.exchanges) for (const seq of [start.seq, requestEnd?.seq]) used.add(seq ?? 0);
+  for (const { seq, endSeq } of run.toolRuns) used.add(seq).add(endSeq);
   if (run.end) used.add(run.end.seq);
   const ordered = events
     .sort((a, b) => a.seq - b.seq)
@@ -100,6 +116,7 @@ export function orderOf(run: RecordedRun): RunOrder {
 
 /** What the program did, in words. */
 export function wordsOf(act: RunAct): string {
+  if (act.kind === 'tool') return `the tool ${act.tool.name}`;
   if (act.kind === 'spawn') return `the child process ${act.child.file}`;
   const { method, url } = act.exchange.start;
   return `${method} ${url}`;

@@ -4,7 +4,14 @@
  */
 import { constants } from 'node:os';
 import { SECRET_TOKEN_PATTERN } from '@orangebox/codec';
-import type { ChildEvent, ChildRecord, DrawnValue, RunStartRecord, TimerFiredRecord } from '@orangebox/schema';
+import type {
+  ChildEvent,
+  ChildRecord,
+  DrawnValue,
+  RunStartRecord,
+  TimerFiredRecord,
+  ToolRunRecord,
+} from '@orangebox/schema';
 
 const PID_MAX = 0x7fff_ffff;
 /** The ends of time that `Date` knows, in milliseconds. */
@@ -24,6 +31,20 @@ export function isSoundStart({ runId, pid, ppid }: RunStartRecord): boolean {
 /** Whether a timer is one that the platform has. */
 export function isSoundTimer({ delayMs }: TimerFiredRecord): boolean {
   return delayMs >= 0 && delayMs <= Number.MAX_SAFE_INTEGER;
+}
+
+/** Whether what a tool is given from is JSON, and an error has members. */
+export function isSoundTool({ args, value, error }: ToolRunRecord): boolean {
+  try {
+    for (const json of [args, value]) if (json !== undefined) JSON.parse(json);
+    return error?.members === undefined || isObject(JSON.parse(error.members));
+  } catch {
+    return false;
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether a child process is one that the platform gives. */

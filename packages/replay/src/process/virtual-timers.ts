@@ -37,13 +37,20 @@ export class VirtualTimers {
   readonly #waiting: Map<number, Held> = new Map();
   readonly #byHandle: WeakMap<object, Held> = new WeakMap();
   readonly #byNumber: Map<number, Held> = new Map();
-  /** Timers made so far. */
+  /** Numbers that none of the program's has. */
+  readonly #skipped: ReadonlySet<number>;
+  /** Timers made so far, with those that are skipped. */
   made = 0;
   /** Made or cleared: something happened. */
   changes = 0;
 
+  constructor(skipped: ReadonlySet<number> = new Set()) {
+    this.#skipped = skipped;
+  }
+
   make(request: TimerRequest): object {
     const { kind, delayMs, at, callback } = request;
+    while (this.#skipped.has(this.made)) this.made++;
     const id = this.made++;
     this.changes++;
     // The platform's object, so that its class and members are the same; it does nothing and holds nothing.

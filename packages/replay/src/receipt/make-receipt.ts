@@ -32,6 +32,9 @@ function warningsOf(facts: ReceiptFacts): string[] {
       ? []
       : [`changed since it was recorded: ${facts.code.entry.live ?? 'the entry file'}`]),
     ...(facts.files?.notes ?? []),
+    ...(facts.tools?.changed ?? []).map(
+      (name) => `the tool ${name} ran again, and its outcome is another than on record`,
+    ),
     ...(facts.code.changedFiles ?? []).map((file) => `changed since it was recorded: ${file}`),
   ];
 }

@@ -8,14 +8,14 @@ const DIGEST_CHARS = 16;
 
 /** The receipt in lines, without colour; control characters are escaped. */
 export function receiptText(receipt: Receipt): string {
-  const { rungs, processes, run, code } = receipt;
+  const { rungs, processes, tools, run, code } = receipt;
   const refused = receipt.refused.reduce((sum, { count }) => sum + count, 0);
   const lines = [
     `${receipt.verdict === 'replayed' ? 'replayed' : `not replayed (${receipt.verdict.replaceAll('_', ' ')})`}: run ${run.id}`,
     ...receipt.findings.map((finding) => `  ${finding}`),
     `  served    ${receipt.served} of ${counted(receipt.recordedRequests, 'request')}: ${rungs.exact} exact, ${rungs.canonical} canonical, ${rungs.unified} unified, ${rungs.rule} by rule`,
     `  not asked ${receipt.missing} missing, ${receipt.extra} extra`,
-    `  sealed    ${counted(refused, 'attempt')} refused, ${counted(receipt.liveConnections, 'connection')} made; processes: ${processes.served} served, ${processes.started} started`,
+    `  sealed    ${counted(refused, 'attempt')} refused, ${counted(receipt.liveConnections, 'connection')} made; processes: ${processes.served} served, ${processes.started} started${tools !== undefined && tools.served > 0 ? `; tools: ${tools.served} served` : ''}`,
     `  digests   recording ${run.digest.slice(0, DIGEST_CHARS)}, program ${(code.digest.live ?? 'unknown').slice(0, DIGEST_CHARS)}`,
     ...receipt.rules
       .filter(({ uses }) => uses > 0)

@@ -33,6 +33,8 @@ export interface ReceiptFacts {
   liveConnections: number;
   /** Child processes: answered from the recording, and really started. */
   processes: { served: number; started: number };
+  /** Tools whose outcome was given from the recording, and names of those that ran and had another one. */
+  tools?: { served: number; changed: readonly string[] };
   /** What the recording says could not be recorded. */
   notReplayable: readonly { what: string; count: number }[];
   /** The directory that the program ran in: a copy of its own, or the one that it is in; and what is to be said of its files. */

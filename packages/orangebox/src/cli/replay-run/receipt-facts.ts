@@ -1,6 +1,12 @@
 /** What was observed of a replay, put together for its receipt. */
 import type { ReceiptFacts } from '@orangebox/replay';
-import { commandOf, type FoundRun, type ProcessReport, type RecordedRun } from '@orangebox/replay/process';
+import {
+  commandOf,
+  type FoundRun,
+  type ProcessReport,
+  type RecordedRun,
+  withoutServedTools,
+} from '@orangebox/replay/process';
 import type { ReplayPlace } from './replay-place.ts';
 
 /** What a replay left behind. */
@@ -59,7 +65,7 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
       digest: compared('digest', start.entryDigest, main?.live ? main.live.entryDigest : start.entryDigest),
     },
     versions: [compared('node', start.node, main?.live?.node ?? start.node)],
-    recordedRequests: sum(recorded.map((run) => run.exchanges.length)),
+    recordedRequests: sum(recorded.map((run) => withoutServedTools(run).exchanges.length)),
     rungs: {
       exact: count(({ rungs }) => rungs.exact),
       canonical: count(({ rungs }) => rungs.canonical),
@@ -73,6 +79,10 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
     refused: reports.flatMap(({ refused }) => refused),
     liveConnections: count(({ liveConnections }) => liveConnections),
     processes: { served: count(({ processesServed }) => processesServed), started: 0 },
+    tools: {
+      served: count(({ toolsServed }) => toolsServed),
+      changed: reports.flatMap(({ toolsChanged }) => toolsChanged),
+    },
     notReplayable: recorded.flatMap((run) => run.notReplayable.map(({ what, count: n }) => ({ what, count: n }))),
     outcome,
     files: {
