@@ -1,5 +1,6 @@
 /** Runs the built `orangebox` command as a person or a script would. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 /** The built command. */
@@ -18,6 +19,8 @@ export interface CliOptions {
   cwd: string;
   env?: { readonly [name: string]: string };
   stdin?: string;
+  /** Its standard input is a pipe that stays open, to be written to. */
+  hasInput?: boolean;
   uid?: number;
 }
 
@@ -63,8 +66,8 @@ export function startCli(args: readonly string[], options: CliOptions): RunningC
   const child = spawn(process.execPath, [CLI, ...args], {
     cwd: options.cwd,
     env: cleanEnv(options.env),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    stdio: [options.hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+  }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   const texts = { stdout: '', stderr: '' };
   let heard: (() => void)[] = [];
   for (const name of ['stdout', 'stderr'] as const) {

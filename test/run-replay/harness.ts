@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Receipt } from '@orangebox/replay';
-import { type CliResult, startCli } from '../cli/spawn.ts';
+import { type CliResult, type RunningCli, startCli } from '../cli/spawn.ts';
 import { startProvider } from '../fixtures/provider/server.mjs';
 import { inRepository } from '../helpers/repository.ts';
 
@@ -19,6 +19,8 @@ export interface RunProgram {
   /** What the provider does. */
   script?: string;
   args?: string[];
+  /** Writes to its standard input, which is a pipe; without it there is none. */
+  type?: (running: RunningCli) => void;
 }
 
 /** A recorded run, whose provider is gone. */
@@ -41,6 +43,8 @@ export interface ReplayOptions {
   command?: string[];
   options?: string[];
   env?: { [name: string]: string };
+  /** As of a program. */
+  type?: (running: RunningCli) => void;
 }
 
 /** What a replay gave. */
@@ -75,7 +79,14 @@ export async function recordProgram(program: RunProgram): Promise<RecordedProgra
   const command = [process.execPath, basename(program.file), ...(program.args ?? [])];
   let recorded: CliResult;
   try {
-    recorded = await startCli(['run', '--replayable', '--', ...command], { cwd: directory, env }).ended;
+    recorded = await typedTo(
+      startCli(['run', '--replayable', '--', ...command], {
+        cwd: directory,
+        env,
+        hasInput: program.type !== undefined,
+      }),
+      program.type,
+    );
   } finally {
     await provider.close();
   }
@@ -95,7 +106,10 @@ export async function recordProgram(program: RunProgram): Promise<RecordedProgra
       rmSync(receiptFile, { force: true });
       const words = how.command ?? command;
       const args = ['replay', runId, '--receipt', receiptFile, ...(how.options ?? []), '--', ...words];
-      const result = await startCli(args, { cwd: directory, env: { ...env, ...how.env } }).ended;
+      const result = await typedTo(
+        startCli(args, { cwd: directory, env: { ...env, ...how.env }, hasInput: how.type !== undefined }),
+        how.type,
+      );
       const end = result.stderr.search(/^(?:not )?replayed/m);
       const plain = (text: string): string => withoutCopy(text, directory);
       return {
@@ -106,6 +120,14 @@ export async function recordProgram(program: RunProgram): Promise<RecordedProgra
       };
     },
   };
+}
+
+/** The end of a command that is written to. */
+function typedTo(running: RunningCli, type: ((running: RunningCli) => void) | undefined): Promise<CliResult> {
+  // It may end before all was written.
+  running.child.stdin?.on('error', () => undefined);
+  type?.(running);
+  return running.ended;
 }
 
 /** The path of a copy of the directory, where a program says it, as the directory's own. */

@@ -50,6 +50,13 @@ const records: RunRecord[] = [
     changes: [{ kind: 'deleted', file: { path: 'a.txt', type: 'file', mode: 0o644 } }],
   },
   { type: 'threadEvent', seq: 6, kind: 'message', worker: 0 },
+  {
+    type: 'input',
+    pieces: [
+      { seq: 8, bytes: 'YQo=' },
+      { seq: 10, bytes: '', isEnd: true },
+    ],
+  },
   { type: 'runEnd', seq: 7, exitCode: 0, stdout: output, stderr: output },
 ];
 const segment = (...parts: Uint8Array[]): Uint8Array =>

@@ -1,5 +1,5 @@
 import { createRedactor } from '@orangebox/codec';
-import type { ChildRecord, FileState, RunRecord, RunStartRecord, ToolRunRecord } from '@orangebox/schema';
+import type { ChildRecord, FileState, InputRecord, RunRecord, RunStartRecord, ToolRunRecord } from '@orangebox/schema';
 import { describe, expect, it } from 'vitest';
 import { redactRunRecord } from './run-records.ts';
 
@@ -91,6 +91,10 @@ describe('records of a run hold no secret', () => {
       target: { type: 'runFiles', files: [{ ...file, type: 'link', target: said }] },
     },
     filesChanged: { path: { type: 'filesChanged', changes: [{ kind: 'created', file: { ...file, path: said } }] } },
+    input: {
+      bytes: { type: 'input', pieces: [{ seq: 1, bytes: base64(said) }] },
+      errorCode: { type: 'input', pieces: [{ seq: 1, bytes: '', by: 'readSync', errorCode: said }] },
+    },
     // Digests and numbers.
     runEnd: { none: { type: 'runEnd', seq: 1, exitCode: 0, stdout: output, stderr: output } },
     threadEvent: { none: { type: 'threadEvent', seq: 1, kind: 'message', worker: 0 } },
@@ -105,6 +109,14 @@ describe('records of a run hold no secret', () => {
     const all = clean.replaceAll(/"([\w+/]{8,}=*)"/g, (_, text: string) => Buffer.from(text, 'base64').toString());
     expect(clean + all).not.toContain(SECRET);
     if (!name.endsWith('.none')) expect(clean + all).toContain('said {{secret:env.KEY}} here');
+  });
+
+  it('in standard input, also across pieces, which stay what they were', () => {
+    const typed = ['key ', ...SECRET, '\n', 'next'].map((text, i) => ({ seq: i, bytes: base64(text) }));
+    const clean = redactRunRecord({ type: 'input', pieces: typed }, redactor) as InputRecord;
+    const pieces = clean.pieces.map(({ bytes }) => Buffer.from(bytes, 'base64').toString());
+    expect(pieces.filter((text) => text !== '')).toEqual(['key ', '{{secret:env.KEY}}', '\n', 'next']);
+    expect(pieces).toHaveLength(typed.length);
   });
 
   it('in what a child process is given and gives, also across two pieces', () => {

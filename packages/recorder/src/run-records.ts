@@ -1,6 +1,6 @@
 /** Records of a replayable run as they may be written: credentials replaced, as everywhere else. */
 import type { Redactor } from '@orangebox/codec';
-import type { ChildEvent, DrawnValue, FileState, RunRecord, ToolRunRecord } from '@orangebox/schema';
+import type { ChildEvent, DrawnValue, FileState, InputPiece, RunRecord, ToolRunRecord } from '@orangebox/schema';
 
 /** The record with known secrets replaced by tokens; the same object where nothing can hold one. */
 export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecord {
@@ -42,6 +42,8 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
       return record;
     case 'toolRun':
       return redactToolRun(record, redactor, text);
+    case 'input':
+      return { ...record, pieces: redactInput(record.pieces, redactor, text) };
     case 'runFiles':
       return { ...record, files: record.files.map((file) => redactFile(file, text)) };
     case 'filesChanged': {
@@ -69,6 +71,18 @@ function redactToolRun(record: ToolRunRecord, redactor: Redactor, text: (value: 
     }),
     ...(notReplayable && { notReplayable: notReplayable.map(({ what, count }) => ({ what: text(what), count })) }),
   };
+}
+
+/** A secret may lie across two pieces; its token stands in the one where it began. */
+function redactInput(pieces: readonly InputPiece[], redactor: Redactor, text: (value: string) => string): InputPiece[] {
+  const body = redactor.body('run');
+  const clean = pieces.flatMap(({ bytes }) => body.push(Buffer.from(bytes, 'base64')));
+  clean.push(...body.end());
+  return pieces.map((piece, i) => ({
+    ...piece,
+    bytes: Buffer.from(clean[i] ?? []).toString('base64'),
+    ...(piece.errorCode === undefined ? {} : { errorCode: text(piece.errorCode) }),
+  }));
 }
 
 function redactFile(file: FileState, text: (value: string) => string): FileState {

@@ -146,7 +146,13 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       environment: object({ values: textMap, hashes: textMap }),
       startUnixNano: nano,
     },
-    { parentRunId: text, entryDigest: text, commandHash: text, cwd: text },
+    {
+      parentRunId: text,
+      entryDigest: text,
+      commandHash: text,
+      cwd: text,
+      stdin: { enum: ['terminal', 'pipe', 'file'] },
+    },
   ),
   draws: object({ draws: list(object({ seq: count, source: text, value: {} }, { at: text })) }),
   timerFired: object(
@@ -204,6 +210,14 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       children: list(count),
     },
   ),
+  input: object({
+    pieces: list(
+      object(
+        { seq: count, bytes: text },
+        { isEnd: { const: true }, by: { enum: ['readSync', 'readFileSync'] }, errorCode: text },
+      ),
+    ),
+  }),
 };
 
 /** A record type whose content is JSON. */

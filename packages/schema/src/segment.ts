@@ -64,6 +64,7 @@ export const RECORD_TYPE = {
   filesChanged: 24,
   threadEvent: 25,
   toolRun: 26,
+  input: 28,
 } as const;
 
 /** Name of a record type. */
@@ -289,6 +290,8 @@ export interface RunStartRecord {
   pid: number;
   ppid: number;
   hostname: string;
+  /** What standard input was; recordings of earlier releases have nothing of it. */
+  stdin?: InputKind;
   /** Values of the variables that are recorded as they are, and keyed hashes of all others. */
   environment: { values: { [name: string]: string }; hashes: { [name: string]: string } };
   /** SHA-256 of the entry file. */
@@ -381,6 +384,28 @@ export interface ThreadEventRecord {
   kind: ThreadEventKind;
   /** Number of the worker in the order in which this thread's workers were made, from 0; absent: of the thread that made this one. */
   worker?: number;
+}
+
+/** What a standard input is. */
+export type InputKind = 'terminal' | 'pipe' | 'file';
+
+/** Something that standard input gave, in the order of the process. */
+export interface InputPiece {
+  seq: number;
+  /** In base64, credentials replaced. */
+  bytes: string;
+  /** It ended; there are no bytes. */
+  isEnd?: true;
+  /** The function that waited for it; absent: it came to the stream. */
+  by?: 'readSync' | 'readFileSync';
+  /** Code of the error with which that function failed. */
+  errorCode?: string;
+}
+
+/** Standard input, in pieces up to the end of a line. */
+export interface InputRecord {
+  type: 'input';
+  pieces: InputPiece[];
 }
 
 /** A file, link or directory below the working directory, as it was at one time. */
@@ -482,7 +507,8 @@ export type RunRecord =
   | RunFilesRecord
   | FilesChangedRecord
   | ThreadEventRecord
-  | ToolRunRecord;
+  | ToolRunRecord
+  | InputRecord;
 
 const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRecord['type']>([
   'runStart',
@@ -495,6 +521,7 @@ const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRec
   'filesChanged',
   'threadEvent',
   'toolRun',
+  'input',
 ]);
 
 /** Whether a record, or what is known of one by its type, is of a replayable run rather than of a call. */

@@ -1,6 +1,6 @@
-/** What went into a child process, or came out of it, as far as it is kept until it is written down. */
+/** What went into a child process, came out of it, or came by standard input, as far as it is kept. */
 
-/** So much of the input, and of the output, of one child is on record. */
+/** So much of the input, and of the output, of one child is on record, and of standard input. */
 export const MAX_CHILD_BYTES: number = 16 * 1024 * 1024;
 
 /** In so many pieces at most: a piece of a byte takes a hundred. */

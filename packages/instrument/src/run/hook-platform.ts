@@ -4,7 +4,8 @@ import type { CallSites } from './call-site.ts';
 import { hookChildren } from './child-hooks.ts';
 import { hookClocks } from './clock-hooks.ts';
 import { hookHost } from './host-hooks.ts';
-import type { ChildPort, DrawPort, ThreadPort, TimerPort, Undo } from './ports.ts';
+import { hookInput } from './input-hooks.ts';
+import type { ChildPort, DrawPort, InputPort, ThreadPort, TimerPort, Undo } from './ports.ts';
 import { hookRandom } from './random-hooks.ts';
 import { undoAll } from './replace.ts';
 import { hookThreads } from './thread-hooks.ts';
@@ -17,19 +18,22 @@ export interface PlatformHooks {
   children: ChildPort;
   /** Without it, what comes of other threads comes when it comes. */
   threads?: ThreadPort;
+  /** Without it, standard input comes when it comes. */
+  input?: InputPort | undefined;
   sites: CallSites;
   /** What child processes are told: whose they are. */
   runId?: string;
 }
 
 /** Puts them in place, for ES modules too. */
-export function hookPlatform({ draws, timers, children, threads, sites, runId }: PlatformHooks): Undo {
+export function hookPlatform({ draws, timers, children, threads, input, sites, runId }: PlatformHooks): Undo {
   const undo = undoAll([
     hookClocks(draws, sites),
     hookRandom(draws, sites),
     hookHost(draws, sites),
     hookTimers(timers, sites),
     hookChildren(children, runId),
+    ...(input ? [hookInput(input)] : []),
     ...(threads ? [hookThreads(threads)] : []),
   ]);
   syncBuiltinESMExports();

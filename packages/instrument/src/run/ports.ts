@@ -75,5 +75,18 @@ export interface ThreadPort {
   came(kind: ThreadEventKind, worker: number | undefined, deliver: () => void): void;
 }
 
+/** Functions that wait for standard input. */
+export type SyncInput = 'readSync' | 'readFileSync';
+
+/** Gives the program its standard input. */
+export interface InputPort {
+  /** The program asks for the stream for the first time; `real` makes the platform's. */
+  open(real: () => unknown): unknown;
+  /** Reads into `buffer`; `real` does so and gives the number of bytes. */
+  readSync(buffer: Uint8Array, real: () => number): number;
+  /** Reads all there is. */
+  readFileSync(real: () => Buffer): Buffer;
+}
+
 /** Takes a hook out again. */
 export type Undo = () => void;

@@ -16,6 +16,7 @@ import { whenProcessEnds } from './process-end.ts';
 import { undoAll } from './replace.ts';
 import { RecordedChildren } from './recorded-children.ts';
 import { RecordedTools } from './recorded-tools.ts';
+import { inputKind, RecordedInput } from './recorded-input.ts';
 import { type RunFacts, runFacts } from './run-facts.ts';
 
 /** Where workers find the id of their run. */
@@ -56,6 +57,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     runId,
     ...(config.runParent === undefined ? {} : { parentRunId: config.runParent }),
     ...signed(runFacts(env, config.runEnvironment, config.runDirectory), runId, config.runDirectory),
+    ...(isMainThread ? { stdin: inputKind() } : {}),
     startUnixNano: String(startUnixNano),
   });
   const outputs = isMainThread
@@ -76,11 +78,22 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     notReplayable,
     ...(files ? { starting: () => files.look(), ended: (record) => files.look(record) } : {}),
   });
+  // A worker's comes by a message of the thread that made it.
+  const input = isMainThread
+    ? new RecordedInput({
+        nextSeq: () => kit.nextSeq(),
+        nextDelivery: () => kit.nextDelivery(),
+        record: (record) => kit.record(record),
+        notReplayable,
+        coming: () => draws.flush(),
+      })
+    : undefined;
   const undoHooks = hookPlatform({
     draws,
     timers: recordedTimers(kit, draws, (timerId) => tools.note('timers', timerId)),
     children,
     threads: recordedThreads(kit, draws),
+    input,
     sites,
     runId,
   });
@@ -88,6 +101,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     try {
       draws.flush();
       children.end();
+      input?.end();
       files?.look();
       const others = [...channels].map(([what, count]) => ({ what, count }));
       for (const { what, count } of [...connections.list(), ...others])

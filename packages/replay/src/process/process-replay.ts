@@ -17,6 +17,7 @@ import type { ProcessNumber } from './sealed/refused-signals.ts';
 import { sealProcess } from './sealed/seal.ts';
 import { ServedChildren } from './served-children.ts';
 import { ServedTools, withoutServedTools } from './served-tools.ts';
+import { ServedInput } from './served-input.ts';
 import { UnpinnedDraws, type UnpinnedPlan } from './unpinned-draws.ts';
 import { type VerdictOptions, Verdicts } from './verdicts.ts';
 import { VirtualTimers } from './virtual-timers.ts';
@@ -41,6 +42,8 @@ export class ProcessReplay implements QueueHost {
   readonly tools: ServedTools;
   readonly children: ServedChildren;
   readonly threads: HeldThreads;
+  /** Undefined where nothing is on record of standard input. */
+  readonly input: ServedInput | undefined;
   readonly #options: ProcessReplayOptions;
   readonly #course: Course;
   readonly #verdicts: Verdicts;
@@ -62,6 +65,12 @@ export class ProcessReplay implements QueueHost {
     this.#course = course;
     this.threads = new HeldThreads(run.threadEvents);
     this.#verdicts = verdicts;
+    const { stdin } = run.start;
+    this.input =
+      stdin &&
+      new ServedInput(stdin, run.input, (detail) =>
+        verdicts.diverge({ kind: 'extra', event: course.queue.position, scope: [], detail }),
+      );
     this.#requests = new AskedRequests(run, order, { rules, course, verdicts, paths });
     this.#connections = new PlayedConnections(this.#requests, course);
     this.#answers = new GivenAnswers(this.#requests);
@@ -151,7 +160,9 @@ export class ProcessReplay implements QueueHost {
       );
       return;
     }
-    this.#verdicts.ended(end);
+    const inputDetail = this.#inputAtEnd(end);
+    if (inputDetail) this.#verdicts.diverge({ ...inputDetail, event: this.#course.queue.position, scope: [] }, true);
+    else this.#verdicts.ended(end);
   }
 
   // What the queue asks.
@@ -170,6 +181,8 @@ export class ProcessReplay implements QueueHost {
         return this.threads.isHere(event.event);
       case 'tool':
         return this.tools.isWaiting(event.tool);
+      case 'input':
+        return this.input?.isReading === true;
     }
   }
 
@@ -182,6 +195,7 @@ export class ProcessReplay implements QueueHost {
       this.children.give(first.child, first.event);
     } else if (first.kind === 'thread') this.threads.give(first.event);
     else if (first.kind === 'tool') this.tools.give(first.tool);
+    else if (first.kind === 'input') this.input?.give(first.piece);
     else this.#answers.give(first.exchange, events as readonly AnswerEvent[]);
   }
 
@@ -190,7 +204,9 @@ export class ProcessReplay implements QueueHost {
   }
 
   nextDraw(): number | undefined {
-    return this.draws.nextSeq;
+    const read = this.input?.nextSeq;
+    const drawn = this.draws.nextSeq;
+    return read === undefined || (drawn !== undefined && drawn < read) ? drawn : read;
   }
 
   mayCome(event: RunEvent): boolean {
@@ -198,11 +214,14 @@ export class ProcessReplay implements QueueHost {
   }
 
   activity(): number {
-    return this.#course.moves + this.draws.count + this.timers.changes + this.threads.arrivals;
+    return (
+      this.#course.moves + this.draws.count + this.timers.changes + this.threads.arrivals + (this.input?.changes ?? 0)
+    );
   }
 
   tellIdle(): boolean {
-    const isHeld = this.timers.isAnyHeld || this.#requests.isAnyOpen || this.children.isAnyLive;
+    const isHeld =
+      this.timers.isAnyHeld || this.#requests.isAnyOpen || this.children.isAnyLive || this.input?.isReading === true;
     return !isHeld && process.emit('beforeExit', Number(process.exitCode ?? 0));
   }
 
@@ -234,6 +253,11 @@ export class ProcessReplay implements QueueHost {
       this.#verdicts.diverge({ kind: 'environment', event: seq, scope: [], detail });
       return;
     }
+    if (event.kind === 'input') {
+      const detail = 'the program does not read standard input, of which more came here when it was recorded';
+      this.#verdicts.diverge({ kind: 'missing', event: event.seq, scope: [], detail });
+      return;
+    }
     this.#verdicts.diverge({
       kind: event.kind === 'child' ? 'environment' : 'changed_cancel',
       event: event.seq,
@@ -260,6 +284,17 @@ export class ProcessReplay implements QueueHost {
       event.seq,
       `timer ${timerId} is a ${timer.kind} of ${timer.delayMs} ms (${timer.at}), and was a ${kind} of ${delayMs} ms (${event.timer.at ?? 'unknown'})`,
     );
+  }
+
+  /** Standard input that it left, or waits for where nothing more came. */
+  #inputAtEnd(end: NonNullable<ProcessReport['end']>): { kind: 'missing' | 'extra'; detail: string } | undefined {
+    if (this.input?.isAnyLeft) {
+      return { kind: 'missing', detail: 'the program ended without all standard input that is on record' };
+    }
+    const { end: recorded } = this.#options.run;
+    const isOther = end.exitCode !== recorded?.exitCode || end.stdout.sha256 !== recorded.stdout.sha256;
+    if (!this.input?.isReading || !recorded || !isOther) return undefined;
+    return { kind: 'extra', detail: 'the program waits for standard input, of which no more is on record' };
   }
 
   /** What a program may wait for that never comes, since it did not when it was recorded. */

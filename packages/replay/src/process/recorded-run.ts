@@ -7,6 +7,7 @@ import {
   type ChildRecord,
   type DrawnValue,
   type FilesChangedRecord,
+  type InputPiece,
   type NotReplayableRecord,
   OrangeboxError,
   type RunEndRecord,
@@ -18,7 +19,7 @@ import {
   type ToolRunRecord,
 } from '@orangebox/schema';
 import { isSoundChange, isSoundFile } from './files/sound-files.ts';
-import { isSoundChild, isSoundDraw, isSoundStart, isSoundTimer, isSoundTool } from './sound-records.ts';
+import { isSoundChild, isSoundDraw, isSoundInput, isSoundStart, isSoundTimer, isSoundTool } from './sound-records.ts';
 
 /** Files that are more than this together are no recording of a run that anybody can replay. */
 const MAX_BYTES = 2 * 1024 * 1024 * 1024;
@@ -40,6 +41,8 @@ export interface RecordedRun {
   toolRuns: ToolRunRecord[];
   /** Numbers of timers that are made within tools which are given: the program does not make them. */
   timersWithinTools?: ReadonlySet<number>;
+  /** Of standard input, in order. */
+  input: InputPiece[];
   notReplayable: NotReplayableRecord[];
   /** The working directory at the start; undefined where nothing is on record of it. */
   files: RunFilesRecord[] | undefined;
@@ -59,6 +62,7 @@ export function readRun(files: readonly string[]): RecordedRun {
     children: [],
     threadEvents: [],
     toolRuns: [],
+    input: [],
     notReplayable: [],
     files: undefined,
     fileChanges: [],
@@ -86,6 +90,11 @@ export function readRun(files: readonly string[]): RecordedRun {
     .filter(({ start: { seq } }) => seq !== undefined)
     .sort((a, b) => (a.start.seq ?? 0) - (b.start.seq ?? 0));
   run.draws.sort((a, b) => a.seq - b.seq);
+  run.input.sort((a, b) => a.seq - b.seq);
+  if (!isSoundInput(run.input)) {
+    run.input = [];
+    run.isDamaged = true;
+  }
   if (!run.end || calls.some(({ exchangeIds }) => exchangeIds.some((id) => !byId.has(id)))) run.isDamaged = true;
   return { ...run, start, attempts };
 }
@@ -129,6 +138,9 @@ function sort(
       return;
     case 'toolRun':
       keep(run, run.toolRuns, record, isSoundTool(record));
+      return;
+    case 'input':
+      for (const piece of record.pieces) run.input.push(piece);
       return;
     case 'notReplayable':
       run.notReplayable.push(record);

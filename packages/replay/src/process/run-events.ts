@@ -4,6 +4,7 @@ import type {
   ChildEvent,
   ChildRecord,
   ChunkRecord,
+  InputPiece,
   ThreadEventRecord,
   TimerFiredRecord,
   ToolRunRecord,
@@ -35,6 +36,7 @@ export type RunEvent =
         | { kind: 'child'; child: ChildRecord; event: ChildEvent }
         | { kind: 'thread'; event: ThreadEventRecord }
         | { kind: 'tool'; tool: ToolRunRecord }
+        | { kind: 'input'; piece: InputPiece }
       ));
 
 /** Something that the program did. */
@@ -99,6 +101,11 @@ export function orderOf(run: RecordedRun): RunOrder {
     if (tool.isAsync) events.push({ seq: tool.endSeq, kind: 'tool', tool } as RunEvent);
   }
   const used = new Set<number>(run.draws.map(({ seq }) => seq));
+  for (const piece of run.input) {
+    // What a function waited for, it gives itself.
+    if (piece.by === undefined) events.push({ seq: piece.seq, kind: 'input', piece } as RunEvent);
+    else used.add(piece.seq);
+  }
   for (const { seq } of [...events, ...acts]) used.add(seq);
   for (const { start, requestEnd } of run.exchanges) for (const seq of [start.seq, requestEnd?.seq]) used.add(seq ?? 0);
   for (const { seq, endSeq } of run.toolRuns) used.add(seq).add(endSeq);

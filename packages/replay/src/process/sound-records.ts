@@ -8,6 +8,7 @@ import type {
   ChildEvent,
   ChildRecord,
   DrawnValue,
+  InputPiece,
   RunStartRecord,
   TimerFiredRecord,
   ToolRunRecord,
@@ -58,6 +59,28 @@ function isSoundEvent({ bytes, code, signal }: ChildEvent): boolean {
     (code === undefined || code === null || Number.isSafeInteger(code)) &&
     (signal === undefined || signal === null || Object.hasOwn(constants.signals, signal))
   );
+}
+
+/** The recorder keeps half of it; tokens may be longer than what they stand for. */
+const INPUT_MAX_CHARS = (32 * 1024 * 1024 * 4) / 3;
+const INPUT_PIECES_MAX = 250_000;
+
+/** Whether standard input, in order, is what one gives: within the bounds, and nothing behind its end. */
+export function isSoundInput(pieces: readonly InputPiece[]): boolean {
+  if (pieces.length > INPUT_PIECES_MAX) return false;
+  let chars = 0;
+  let hasEnded = false;
+  return pieces.every(({ bytes, by, isEnd, errorCode }) => {
+    chars += bytes.length;
+    if (by === undefined && hasEnded) return false;
+    if (by === undefined && isEnd) hasEnded = true;
+    return (
+      chars <= INPUT_MAX_CHARS &&
+      BASE64.test(bytes) &&
+      (isEnd === undefined || (bytes === '' && by === undefined)) &&
+      (errorCode === undefined || (by !== undefined && Object.hasOwn(constants.errno, errorCode)))
+    );
+  });
 }
 
 /** Whether a drawn value is one that its source gives. */
