@@ -84,6 +84,7 @@ function start(planFile: string): void {
         timers: replay.timers,
         children: replay.children,
         threads: replay.threads,
+        work: replay.work,
         input: isMainThread ? replay.input : undefined,
         sites: new CallSites(ownDirectories, process.cwd(), paths?.recorded),
       });

@@ -81,6 +81,9 @@ function isZlibWrapped(bytes: Uint8Array): boolean {
   return bytes.length === 0 || ((bytes[0] ?? 0) & 0x0f) === 8;
 }
 
+/** Where a whole run is recorded, the order of what the program compresses counts, and this is none of it. */
+const OWN_STREAM: symbol = Symbol.for('orangebox.own');
+
 function decoderStream(coding: string, first: Uint8Array): Transform | undefined {
   const flush = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH };
   switch (coding) {
@@ -120,6 +123,7 @@ export async function decodeChunks(
 function decodeWith(coding: string, chunks: Uint8Array[]): Promise<Uint8Array[] | undefined> {
   const stream = decoderStream(coding, chunks.find((chunk) => chunk.length > 0) ?? new Uint8Array(0));
   if (!stream) return Promise.resolve(undefined);
+  Object.defineProperty(stream, OWN_STREAM, { value: true });
   return new Promise((resolve) => {
     const out: Uint8Array[] = [];
     let pieces: Uint8Array[] = [];

@@ -65,6 +65,7 @@ describe('records of a run hold no secret', () => {
     },
     timerFired: { at: { type: 'timerFired', seq: 1, timerId: 0, kind: 'timeout', delayMs: 1, at: said } },
     notReplayable: { what: { type: 'notReplayable', what: said, count: 1 } },
+    workDone: {},
     toolRun: {
       name: { ...tool, name: said },
       args: { ...tool, args: JSON.stringify([said]) },

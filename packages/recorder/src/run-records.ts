@@ -39,6 +39,7 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
       return record.at === undefined ? record : { ...record, at: text(record.at) };
     case 'runEnd':
     case 'threadEvent':
+    case 'workDone':
       return record;
     case 'toolRun':
       return redactToolRun(record, redactor, text);

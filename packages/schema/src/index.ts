@@ -81,6 +81,8 @@ export {
   type ThreadEventRecord,
   type ToolRunError,
   type ToolRunRecord,
+  type DoneWork,
+  type WorkDoneRecord,
   type TimerFiredRecord,
   type TimerKind,
   type ToolRecord,

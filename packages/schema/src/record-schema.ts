@@ -190,6 +190,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
     { child: count, signature: text },
   ),
   threadEvent: object({ seq: count, kind: { enum: ['message', 'online', 'error', 'exit'] } }, { worker: count }),
+  workDone: object({ done: list(object({ seq: count, kind: text, id: count })) }),
   toolRun: object(
     {
       seq: count,

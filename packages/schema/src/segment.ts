@@ -64,6 +64,7 @@ export const RECORD_TYPE = {
   filesChanged: 24,
   threadEvent: 25,
   toolRun: 26,
+  workDone: 27,
   input: 28,
 } as const;
 
@@ -450,6 +451,21 @@ export interface FilesChangedRecord {
   signature?: string;
 }
 
+/** The program was told that work of the platform, beside the program, was done. */
+export interface DoneWork {
+  seq: number;
+  /** The function that began it: `fs.readFile`, `fs.promises.stat`, `crypto.pbkdf2`; `zlib` for streams that compress. */
+  kind: string;
+  /** Number of the work in the order in which the thread's of that kind were begun, from 0. */
+  id: number;
+}
+
+/** Such work, in order. */
+export interface WorkDoneRecord {
+  type: 'workDone';
+  done: DoneWork[];
+}
+
 /** A tool function of the program ran, whole. */
 export interface ToolRunRecord {
   type: 'toolRun';
@@ -508,6 +524,7 @@ export type RunRecord =
   | FilesChangedRecord
   | ThreadEventRecord
   | ToolRunRecord
+  | WorkDoneRecord
   | InputRecord;
 
 const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRecord['type']>([
@@ -521,6 +538,7 @@ const RUN_RECORD_TYPES: ReadonlySet<RecordTypeName | undefined> = new Set<RunRec
   'filesChanged',
   'threadEvent',
   'toolRun',
+  'workDone',
   'input',
 ]);
 

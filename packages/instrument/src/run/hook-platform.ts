@@ -5,11 +5,12 @@ import { hookChildren } from './child-hooks.ts';
 import { hookClocks } from './clock-hooks.ts';
 import { hookHost } from './host-hooks.ts';
 import { hookInput } from './input-hooks.ts';
-import type { ChildPort, DrawPort, InputPort, ThreadPort, TimerPort, Undo } from './ports.ts';
+import type { ChildPort, DrawPort, InputPort, ThreadPort, TimerPort, Undo, WorkPort } from './ports.ts';
 import { hookRandom } from './random-hooks.ts';
 import { undoAll } from './replace.ts';
 import { hookThreads } from './thread-hooks.ts';
 import { hookTimers } from './timer-hooks.ts';
+import { hookWork } from './work-hooks.ts';
 
 /** Who stands behind the hooks. */
 export interface PlatformHooks {
@@ -18,6 +19,8 @@ export interface PlatformHooks {
   children: ChildPort;
   /** Without it, what comes of other threads comes when it comes. */
   threads?: ThreadPort;
+  /** Without it, work that the platform does beside the program is done when it is done. */
+  work?: WorkPort;
   /** Without it, standard input comes when it comes. */
   input?: InputPort | undefined;
   sites: CallSites;
@@ -26,7 +29,7 @@ export interface PlatformHooks {
 }
 
 /** Puts them in place, for ES modules too. */
-export function hookPlatform({ draws, timers, children, threads, input, sites, runId }: PlatformHooks): Undo {
+export function hookPlatform({ draws, timers, children, threads, input, work, sites, runId }: PlatformHooks): Undo {
   const undo = undoAll([
     hookClocks(draws, sites),
     hookRandom(draws, sites),
@@ -35,6 +38,7 @@ export function hookPlatform({ draws, timers, children, threads, input, sites, r
     hookChildren(children, runId),
     ...(input ? [hookInput(input)] : []),
     ...(threads ? [hookThreads(threads)] : []),
+    ...(work ? [hookWork(work, sites)] : []),
   ]);
   syncBuiltinESMExports();
   return () => {

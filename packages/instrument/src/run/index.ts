@@ -25,4 +25,5 @@ export type {
   TimerPort,
   TimerRequest,
   Undo,
+  WorkPort,
 } from './ports.ts';

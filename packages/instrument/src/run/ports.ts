@@ -75,6 +75,14 @@ export interface ThreadPort {
   came(kind: ThreadEventKind, worker: number | undefined, deliver: () => void): void;
 }
 
+/** Has work done beside the program, and the program told. */
+export interface WorkPort {
+  /** The program begins work. The result is called when it is done, with what tells the program. */
+  begin(kind: string): (deliver: () => void) => void;
+  /** Work of which the program sees something before it is done; `run` begins it, and is told when it is. */
+  around(kind: string, run: (finished: () => void) => void): void;
+}
+
 /** Functions that wait for standard input. */
 export type SyncInput = 'readSync' | 'readFileSync';
 

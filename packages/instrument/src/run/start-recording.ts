@@ -18,6 +18,7 @@ import { RecordedChildren } from './recorded-children.ts';
 import { RecordedTools } from './recorded-tools.ts';
 import { inputKind, RecordedInput } from './recorded-input.ts';
 import { type RunFacts, runFacts } from './run-facts.ts';
+import { WorkLog } from './work-log.ts';
 
 /** Where workers find the id of their run. */
 const RUN_ID_KEY = 'orangebox.run';
@@ -50,6 +51,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     tools.note(kind, seq);
     return seq;
   };
+  const work = new WorkLog({ nextDelivery: () => kit.nextDelivery(), record: (record) => kit.record(record) });
   const draws = new DrawLog({ nextSeq: () => nextSeqOf('draws'), record: (record) => kit.record(record) });
   const runId = runIdOf(kit);
   kit.record({
@@ -93,6 +95,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     timers: recordedTimers(kit, draws, (timerId) => tools.note('timers', timerId)),
     children,
     threads: recordedThreads(kit, draws),
+    work,
     input,
     sites,
     runId,
@@ -100,6 +103,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
   const undoEnd = whenProcessEnds((exitCode) => {
     try {
       draws.flush();
+      work.flush();
       children.end();
       input?.end();
       files?.look();

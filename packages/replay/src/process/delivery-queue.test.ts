@@ -30,6 +30,8 @@ function queueOf(events: RunEvent[], acts: RunAct[], change: Partial<QueueHost> 
       activity: () => count,
       mayCome: () => false,
       tellIdle: () => false,
+      isWorking: () => false,
+      pass: () => undefined,
       waitMs: () => 0,
       missing: (act) => settle(act),
       fewerDraws: () => undefined,

@@ -18,6 +18,10 @@ export interface QueueHost {
   mayCome(event: RunEvent): boolean;
   /** Changes with whatever the program does that the queue is not told of. */
   activity(): number;
+  /** Work goes on of which the program sees something meanwhile: nothing else may come. */
+  isWorking(): boolean;
+  /** Work of the platform that the program does not have done here. */
+  pass(event: RunEvent): void;
   /** The program is quiescent: where nothing keeps it going, it is told so, as the platform would. Whether it was. */
   tellIdle(): boolean;
   /** The program is quiescent and did not do what the recorded one had done before this event. */
@@ -51,6 +55,7 @@ export class DeliveryQueue {
   #nextEvent = 0;
   #nextAct = 0;
   #waitsForDraws = true;
+  #passesWork = false;
   #activity = -1;
   #activeAtMs = 0;
   #windowAtMs = 0;
@@ -117,6 +122,10 @@ export class DeliveryQueue {
   #look(): void {
     const event = this.next;
     if (this.#isStopped || !event) return;
+    if (this.#host.isWorking()) {
+      this.#soon();
+      return;
+    }
     const act = this.#acts[this.#nextAct];
     const missing = act !== undefined && act.seq < event.seq ? act : undefined;
     const isReady = missing === undefined && this.#host.isReady(event);
@@ -133,7 +142,18 @@ export class DeliveryQueue {
       this.#release();
       return;
     }
-    if (!this.#isQuiet()) {
+    // What the platform does beside the program is no verdict where it is not done; it is waited for once.
+    const isPassed = event.kind === 'work' && missing === undefined && !isReady;
+    const isGivenUp = isPassed && this.#passesWork && this.#looks > EAGER_LOOKS && !this.#host.mayCome(event);
+    if (!isGivenUp && !this.#isQuiet()) {
+      this.#soon();
+      return;
+    }
+    if (isPassed) {
+      this.#passesWork = true;
+      this.#nextEvent++;
+      this.#looks = 0;
+      this.#host.pass(event);
       this.#soon();
       return;
     }

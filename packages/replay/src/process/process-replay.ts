@@ -9,6 +9,7 @@ import type { AppliedFiles } from './files/applied-files.ts';
 import type { PathPair } from './files/path-pair.ts';
 import { GivenAnswers } from './given-answers.ts';
 import { HeldThreads } from './held-threads.ts';
+import { OrderedWork } from './ordered-work.ts';
 import { PlayedConnections } from './played-connections.ts';
 import type { ProcessReport } from './process-report.ts';
 import { RecordedPace } from './pace.ts';
@@ -40,6 +41,7 @@ export class ProcessReplay implements QueueHost {
   readonly draws: DrawReplay;
   readonly timers: VirtualTimers;
   readonly tools: ServedTools;
+  readonly work: OrderedWork;
   readonly children: ServedChildren;
   readonly threads: HeldThreads;
   /** Undefined where nothing is on record of standard input. */
@@ -58,6 +60,7 @@ export class ProcessReplay implements QueueHost {
     const run = withoutServedTools(options.run);
     this.#options = { ...options, run };
     this.timers = new VirtualTimers(run.timersWithinTools);
+    this.work = new OrderedWork(run.work);
     this.#pace = speed === undefined ? undefined : new RecordedPace(run.start.startUnixNano, speed);
     const order = orderOf(run);
     const course = new Course(new DeliveryQueue(order, this));
@@ -181,6 +184,8 @@ export class ProcessReplay implements QueueHost {
         return this.threads.isHere(event.event);
       case 'tool':
         return this.tools.isWaiting(event.tool);
+      case 'work':
+        return this.work.isReady(event.work);
       case 'input':
         return this.input?.isReading === true;
     }
@@ -195,6 +200,7 @@ export class ProcessReplay implements QueueHost {
       this.children.give(first.child, first.event);
     } else if (first.kind === 'thread') this.threads.give(first.event);
     else if (first.kind === 'tool') this.tools.give(first.tool);
+    else if (first.kind === 'work') this.work.give(first.work);
     else if (first.kind === 'input') this.input?.give(first.piece);
     else this.#answers.give(first.exchange, events as readonly AnswerEvent[]);
   }
@@ -210,12 +216,26 @@ export class ProcessReplay implements QueueHost {
   }
 
   mayCome(event: RunEvent): boolean {
+    if (event.kind === 'work') return this.work.isUnderWay(event.work);
     return event.kind === 'thread' && this.threads.mayCome(event.event);
+  }
+
+  isWorking(): boolean {
+    return this.work.isRunning;
+  }
+
+  pass(event: RunEvent): void {
+    if (event.kind === 'work') this.work.pass(event.work);
   }
 
   activity(): number {
     return (
-      this.#course.moves + this.draws.count + this.timers.changes + this.threads.arrivals + (this.input?.changes ?? 0)
+      this.work.changes +
+      this.#course.moves +
+      this.draws.count +
+      this.timers.changes +
+      this.threads.arrivals +
+      (this.input?.changes ?? 0)
     );
   }
 

@@ -5,6 +5,7 @@ import { addToExchange, decodeSegment, type ExchangeRecords, newExchangeRecords 
 import {
   type CallEndRecord,
   type ChildRecord,
+  type DoneWork,
   type DrawnValue,
   type FilesChangedRecord,
   type InputPiece,
@@ -39,6 +40,7 @@ export interface RecordedRun {
   children: ChildRecord[];
   threadEvents: ThreadEventRecord[];
   toolRuns: ToolRunRecord[];
+  work: DoneWork[];
   /** Numbers of timers that are made within tools which are given: the program does not make them. */
   timersWithinTools?: ReadonlySet<number>;
   /** Of standard input, in order. */
@@ -62,6 +64,7 @@ export function readRun(files: readonly string[]): RecordedRun {
     children: [],
     threadEvents: [],
     toolRuns: [],
+    work: [],
     input: [],
     notReplayable: [],
     files: undefined,
@@ -135,6 +138,9 @@ function sort(
     }
     case 'threadEvent':
       run.threadEvents.push(record);
+      return;
+    case 'workDone':
+      for (const work of record.done) run.work.push(work);
       return;
     case 'toolRun':
       keep(run, run.toolRuns, record, isSoundTool(record));

@@ -1,6 +1,7 @@
 /** What came to the recorded program, in order, and what the program did between. */
 import type { ExchangeRecords } from '@orangebox/codec';
 import type {
+  DoneWork,
   ChildEvent,
   ChildRecord,
   ChunkRecord,
@@ -36,6 +37,7 @@ export type RunEvent =
         | { kind: 'child'; child: ChildRecord; event: ChildEvent }
         | { kind: 'thread'; event: ThreadEventRecord }
         | { kind: 'tool'; tool: ToolRunRecord }
+        | { kind: 'work'; work: DoneWork }
         | { kind: 'input'; piece: InputPiece }
       ));
 
@@ -95,6 +97,7 @@ export function orderOf(run: RecordedRun): RunOrder {
     for (const event of child.events) events.push({ seq: event.seq, kind: 'child', child, event } as RunEvent);
   }
   for (const event of run.threadEvents) events.push({ seq: event.seq, kind: 'thread', event } as RunEvent);
+  for (const work of run.work) events.push({ seq: work.seq, kind: 'work', work } as RunEvent);
   for (const tool of run.toolRuns) {
     if (!isServed(tool)) continue;
     acts.push({ seq: tool.seq, kind: 'tool', tool });
