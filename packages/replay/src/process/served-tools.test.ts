@@ -65,7 +65,8 @@ describe('a tool that is given', () => {
     const late = record({ isAsync: true, value: '1' });
     const { tools } = toolsOf(late);
     let value: unknown;
-    void (tools.start('ask', '["a"]').serve?.() as Promise<unknown>).then((one) => (value = one));
+    const served = tools.start('ask', '["a"]').serve?.() as Promise<unknown> | undefined;
+    void served?.then((one) => (value = one));
     expect(tools.isWaiting(late)).toBe(true);
     await Promise.resolve();
     expect(value).toBeUndefined();
