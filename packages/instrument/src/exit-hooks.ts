@@ -11,6 +11,8 @@ export interface ExitTarget {
   flushSync(timeoutMs: number): void;
   flushSinkSync(timeoutMs: number): void;
   endUnread(): void;
+  /** Nobody listens for this signal: the process is about to end by it. */
+  dying(signal: NodeJS.Signals): void;
   readonly recorded: number;
 }
 
@@ -109,6 +111,7 @@ function installSignal(signal: NodeJS.Signals, target: ExitTarget, time: ExitTim
     if (ending) return;
     ending = true;
     time.begin();
+    target.dying(signal);
     // A second signal ends the process at once, as it would have without us.
     target.flushSinkSync(0);
     let raised = false;

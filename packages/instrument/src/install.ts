@@ -60,6 +60,9 @@ function beginRun(host: RuntimeHost, config: InstrumentConfig, start: StartRun):
     useTools: (port) => {
       host.tools = port;
     },
+    whenDying: (work) => {
+      host.onDying = work;
+    },
     flush: () => host.flushSinkSync(0),
     fault: (place, error) => host.fault(place, error),
     warn: (message) => host.warn(message),

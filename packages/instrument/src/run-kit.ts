@@ -14,6 +14,8 @@ export interface RunKit {
   holdsSecret(bytes: Uint8Array): boolean;
   /** From now on told of wrapped tools before they run. */
   useTools(port: ToolPort): void;
+  /** Calls `work` when a signal that nobody listens for is about to end the process. */
+  whenDying(work: (signal: NodeJS.Signals) => void): void;
   /** Writes everything down. */
   flush(): void;
   fault(place: string, error: unknown): void;

@@ -67,6 +67,8 @@ export class RuntimeHost implements TapHost, Runtime {
   };
   readonly claimed: WeakSet<object> = new WeakSet();
   tools: ToolPort | undefined;
+  /** Of a run: told of a signal that ends it. Does not throw. */
+  onDying: ((signal: NodeJS.Signals) => void) | undefined;
   recorded = 0;
 
   readonly #config: InstrumentConfig;
@@ -260,6 +262,10 @@ export class RuntimeHost implements TapHost, Runtime {
     for (const tap of [...this.openTaps]) {
       if (tap.headSeen && tap.isPaused()) tap.end({ ending: 'caller_stopped_reading', stage: tap.stage });
     }
+  }
+
+  dying(signal: NodeJS.Signals): void {
+    this.onDying?.(signal);
   }
 
   /** Ends what is open and writes everything down; the process is about to end. */

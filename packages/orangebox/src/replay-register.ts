@@ -63,10 +63,16 @@ function start(planFile: string): void {
     loadRun: () => (kit) => {
       const outputs = isMainThread
         ? {
-            stdout: watchOutput(process.stdout, paths?.stream()),
-            stderr: watchOutput(process.stderr, paths?.stream()),
+            stdout: watchOutput(process.stdout, paths?.stream(), replay.outputBytes.stdout),
+            stderr: watchOutput(process.stderr, paths?.stream(), replay.outputBytes.stderr),
           }
         : undefined;
+      const nothing = { sha256: '', sizeBytes: 0 };
+      const written = () => ({
+        stdout: outputs?.stdout.digest() ?? nothing,
+        stderr: outputs?.stderr.digest() ?? nothing,
+      });
+      replay.outputs = written;
       replay.begin();
       kit.useTools({
         start(name, _frameId, args) {
@@ -88,14 +94,7 @@ function start(planFile: string): void {
         input: isMainThread ? replay.input : undefined,
         sites: new CallSites(ownDirectories, process.cwd(), paths?.recorded),
       });
-      const nothing = { sha256: '', sizeBytes: 0 };
-      whenProcessEnds((exitCode) =>
-        replay.ended({
-          exitCode,
-          stdout: outputs?.stdout.digest() ?? nothing,
-          stderr: outputs?.stderr.digest() ?? nothing,
-        }),
-      );
+      whenProcessEnds((exitCode) => replay.ended({ exitCode, ...written() }));
       return undo;
     },
   });

@@ -183,7 +183,10 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       ),
     ),
   }),
-  runEnd: object({ seq: count, exitCode: { type: 'integer' }, stdout: outputDigest, stderr: outputDigest }),
+  runEnd: object(
+    { seq: count, exitCode: { type: 'integer' }, stdout: outputDigest, stderr: outputDigest },
+    { signal: text },
+  ),
   runFiles: object({ files: list(fileState) }, { signature: text }),
   filesChanged: object(
     { changes: list(object({ kind: { enum: ['created', 'changed', 'deleted'] }, file: fileState })) },

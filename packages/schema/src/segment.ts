@@ -507,7 +507,10 @@ export interface ToolRunError {
 export interface RunEndRecord {
   type: 'runEnd';
   seq: number;
+  /** Of a run that a signal ended: 128 and its number. */
   exitCode: number;
+  /** It ended the process, which had no listener for it. */
+  signal?: string;
   stdout: OutputDigest;
   stderr: OutputDigest;
 }

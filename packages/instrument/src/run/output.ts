@@ -17,10 +17,19 @@ export interface WatchedOutput {
   undo: Undo;
 }
 
-/** Watches a stream from now on. `map`: what counts is what this makes of it; what is written stays as it is. */
-export function watchOutput(stream: NodeJS.WriteStream, map?: MappedBytes): WatchedOutput {
+/**
+ * Watches a stream from now on. `map`: what counts is what this makes of it; what is written stays as it is. `firstBytes`: no more
+ * than so many count.
+ */
+export function watchOutput(
+  stream: NodeJS.WriteStream,
+  map?: MappedBytes,
+  firstBytes: number = Number.POSITIVE_INFINITY,
+): WatchedOutput {
   const hash: Hash = createHash('sha256');
   let sizeBytes = 0;
+  /** As many of them as still count. */
+  const first = (bytes: Uint8Array): Uint8Array => bytes.subarray(0, Math.max(0, firstBytes - sizeBytes));
   const undo = replaceMethod(stream, 'write', (original) => {
     const write: AnyFunction = function write(this: unknown, ...args) {
       const [chunk, encoding] = args as [unknown, unknown];
@@ -29,7 +38,7 @@ export function watchOutput(stream: NodeJS.WriteStream, map?: MappedBytes): Watc
           ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
           : chunk;
       if (bytes instanceof Uint8Array) {
-        const counted = map ? map.push(bytes) : bytes;
+        const counted = first(map ? map.push(bytes) : bytes);
         hash.update(counted);
         sizeBytes += counted.length;
       }
@@ -38,7 +47,7 @@ export function watchOutput(stream: NodeJS.WriteStream, map?: MappedBytes): Watc
     return write;
   });
   const digest = (): OutputDigest => {
-    const rest = map?.rest() ?? new Uint8Array();
+    const rest = first(map?.rest() ?? new Uint8Array());
     return { sha256: hash.copy().update(rest).digest('hex'), sizeBytes: sizeBytes + rest.length };
   };
   return { digest, undo };

@@ -1,5 +1,6 @@
 /** Records a run: what comes to the program from outside, in one order, so that it can be run again. */
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { isMainThread, getEnvironmentData, setEnvironmentData, threadId } from 'node:worker_threads';
 import { DEFAULT_DIRECTORY } from '@orangebox/schema';
@@ -100,7 +101,10 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     sites,
     runId,
   });
-  const undoEnd = whenProcessEnds((exitCode) => {
+  let hasEnded = false;
+  const end = (exitCode: number, signal?: NodeJS.Signals): void => {
+    if (hasEnded) return;
+    hasEnded = true;
     try {
       draws.flush();
       work.flush();
@@ -115,6 +119,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
         type: 'runEnd',
         seq: kit.nextSeq(),
         exitCode,
+        ...(signal === undefined ? {} : { signal }),
         stdout: outputs?.stdout.digest() ?? nothing,
         stderr: outputs?.stderr.digest() ?? nothing,
       });
@@ -122,7 +127,10 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     } catch (error) {
       kit.fault('ending the run', error);
     }
-  });
+  };
+  const undoEnd = whenProcessEnds((exitCode) => end(exitCode));
+  // What comes in the moment until it ends has no place any more: the process ends where the signal came.
+  if (isMainThread) kit.whenDying((signal) => end(128 + constants.signals[signal], signal));
   return undoAll([
     ...(outputs ? [outputs.stdout.undo, outputs.stderr.undo] : []),
     connections.undo,

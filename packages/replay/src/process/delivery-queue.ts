@@ -138,7 +138,8 @@ export class DeliveryQueue {
       platform.setTimeout(() => this.#look(), Math.min(waitMs, LONGEST_WAIT_MS));
       return;
     }
-    if (isReady && drawsAreDone) {
+    // A signal came when it came: what the program had done by then, it is given the time for.
+    if (isReady && drawsAreDone && (event.kind !== 'signal' || this.#isQuiet())) {
       this.#release();
       return;
     }

@@ -1,4 +1,5 @@
 /** Replays one thread of a run within the program itself. */
+import type { RunEndRecord } from '@orangebox/schema';
 import type { MatchRule } from '../matching/types.ts';
 import { type AskedExchange, type AskedStart, scopeOf } from './asked-exchange.ts';
 import { AskedRequests } from './asked-requests.ts';
@@ -53,6 +54,8 @@ export class ProcessReplay implements QueueHost {
   readonly #connections: PlayedConnections;
   readonly #answers: GivenAnswers;
   readonly #pace: RecordedPace | undefined;
+  /** What the program has written so far. */
+  outputs: (() => Pick<NonNullable<ProcessReport['end']>, 'stdout' | 'stderr'>) | undefined;
   #fewerDrawsBefore: number | undefined;
 
   constructor(options: ProcessReplayOptions) {
@@ -128,6 +131,12 @@ export class ProcessReplay implements QueueHost {
     });
   }
 
+  /** How many bytes of the output count; all, where the run ended by itself. */
+  get outputBytes(): { stdout?: number; stderr?: number } {
+    const { end } = this.#options.run;
+    return end?.signal === undefined ? {} : { stdout: end.stdout.sizeBytes, stderr: end.stderr.sizeBytes };
+  }
+
   /** Closes the ways out and begins to give what is on record. */
   begin(): void {
     sealProcess({
@@ -186,6 +195,8 @@ export class ProcessReplay implements QueueHost {
         return this.tools.isWaiting(event.tool);
       case 'work':
         return this.work.isReady(event.work);
+      case 'signal':
+        return true;
       case 'input':
         return this.input?.isReading === true;
     }
@@ -201,6 +212,7 @@ export class ProcessReplay implements QueueHost {
     } else if (first.kind === 'thread') this.threads.give(first.event);
     else if (first.kind === 'tool') this.tools.give(first.tool);
     else if (first.kind === 'work') this.work.give(first.work);
+    else if (first.kind === 'signal') this.#verdicts.ended(this.#endAt(first.end), false);
     else if (first.kind === 'input') this.input?.give(first.piece);
     else this.#answers.give(first.exchange, events as readonly AnswerEvent[]);
   }
@@ -322,6 +334,12 @@ export class ProcessReplay implements QueueHost {
     const fired = new Set(this.#options.run.timers.map(({ timerId }) => timerId));
     const timer = this.timers.newestBeside(fired);
     return timer ? `; a ${timer.kind} of ${timer.delayMs} ms (${timer.at}), which never fired on record, waits` : '';
+  }
+
+  /** Where a signal ended the run, the replay ends too. */
+  #endAt(end: RunEndRecord): NonNullable<ProcessReport['end']> {
+    const { exitCode, stdout, stderr } = end;
+    return { exitCode, ...(this.outputs?.() ?? { stdout, stderr }) };
   }
 
   #drifted(event: number, detail: string): void {

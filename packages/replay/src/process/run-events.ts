@@ -2,6 +2,7 @@
 import type { ExchangeRecords } from '@orangebox/codec';
 import type {
   DoneWork,
+  RunEndRecord,
   ChildEvent,
   ChildRecord,
   ChunkRecord,
@@ -38,6 +39,7 @@ export type RunEvent =
         | { kind: 'thread'; event: ThreadEventRecord }
         | { kind: 'tool'; tool: ToolRunRecord }
         | { kind: 'work'; work: DoneWork }
+        | { kind: 'signal'; end: RunEndRecord }
         | { kind: 'input'; piece: InputPiece }
       ));
 
@@ -97,6 +99,8 @@ export function orderOf(run: RecordedRun): RunOrder {
     for (const event of child.events) events.push({ seq: event.seq, kind: 'child', child, event } as RunEvent);
   }
   for (const event of run.threadEvents) events.push({ seq: event.seq, kind: 'thread', event } as RunEvent);
+  const { end } = run;
+  if (end?.signal !== undefined) events.push({ seq: end.seq, kind: 'signal', end } as RunEvent);
   for (const work of run.work) events.push({ seq: work.seq, kind: 'work', work } as RunEvent);
   for (const tool of run.toolRuns) {
     if (!isServed(tool)) continue;

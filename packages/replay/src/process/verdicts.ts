@@ -74,10 +74,10 @@ export class Verdicts {
     this.#options.stop({ ...this.#report(), divergence }, isEnding);
   }
 
-  /** The process ends by itself, as it did when it was recorded. */
-  ended(end: NonNullable<ProcessReport['end']>): void {
+  /** The process ends by itself, as it did when it was recorded; or is to end where a signal had ended it. */
+  ended(end: NonNullable<ProcessReport['end']>, isEnding = true): void {
     this.#course.end();
-    this.#options.stop({ ...this.#report(), end }, true);
+    this.#options.stop({ ...this.#report(), end }, isEnding);
   }
 
   /**

@@ -32,6 +32,7 @@ function warningsOf(facts: ReceiptFacts): string[] {
       ? []
       : [`changed since it was recorded: ${facts.code.entry.live ?? 'the entry file'}`]),
     ...(facts.files?.notes ?? []),
+    ...(facts.run.signal === undefined ? [] : [`${facts.run.signal} ended the run: it was replayed up to there`]),
     ...(facts.tools?.changed ?? []).map(
       (name) => `the tool ${name} ran again, and its outcome is another than on record`,
     ),

@@ -10,6 +10,8 @@ export interface ReceiptFacts {
     digest: string;
     /** The recording is not whole: it ended before the run did, or holds damage. */
     isDamaged?: boolean;
+    /** The signal that ended it. */
+    signal?: string;
   };
   /** The command that ran. */
   command: readonly string[];

@@ -57,7 +57,12 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
         ]
       : [];
   return {
-    run: { id: found.runId, digest, ...(recorded.some((run) => run.isDamaged) ? { isDamaged: true } : {}) },
+    run: {
+      id: found.runId,
+      digest,
+      ...(recorded.some((run) => run.isDamaged) ? { isDamaged: true } : {}),
+      ...(end?.signal === undefined ? {} : { signal: end.signal }),
+    },
     command,
     code: {
       entry: compared('entry', start.argv[0], main?.live?.argv[0] ?? start.argv[0]),
