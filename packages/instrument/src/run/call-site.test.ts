@@ -9,6 +9,16 @@ it('code that was given the name of a file elsewhere has it, and is not disturbe
   expect(call(below)).toBe('file://elsewhere/a.js:1:12');
 });
 
+it('files of its own are told by their path and by their address', () => {
+  const sites = new CallSites(['/srv/orangebox/dist/'], '/srv/app');
+  const below = (): unknown => sites.of(below, 'program_and_platform')?.at;
+  const callOf = (filename: string): unknown =>
+    (runInThisContext('(below) => below()', { filename }) as (f: unknown) => unknown)(below);
+  expect(callOf('/srv/orangebox/dist/index.cjs')).toBeUndefined();
+  expect(callOf('file:///srv/orangebox/dist/index.mjs')).toBeUndefined();
+  expect(callOf('file:///srv/app/agent.mjs')).toBe('agent.mjs:1:12');
+});
+
 describe('what an error is, to the program', () => {
   const own = Object.getOwnPropertyDescriptors(Error);
   afterEach(() => void Object.defineProperties(Error, own));

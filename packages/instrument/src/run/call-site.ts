@@ -25,6 +25,7 @@ export class CallSites {
   readonly #own: readonly string[];
   readonly #bases: readonly string[];
   readonly #names: Map<string, string> = new Map();
+  readonly #owned: Map<string, boolean> = new Map();
   readonly #holder: { stack?: unknown } = {};
 
   /** `original`: the directory that the working directory is a copy of. */
@@ -40,12 +41,24 @@ export class CallSites {
     for (const frame of frames) {
       const file = frame.getFileName();
       if (!file || CONSOLE_CODE.has(file)) continue;
-      if (this.#own.some((directory) => file.startsWith(directory))) return undefined;
+      if (this.#isOwn(file)) return undefined;
       const isPlatform = file.startsWith('node:');
       if (callers === 'program' && (isPlatform || CONNECTION_CODE.test(file))) return undefined;
       return { at: `${this.#name(file)}:${frame.getLineNumber() ?? 0}:${frame.getColumnNumber() ?? 0}` };
     }
     return { at: 'native' };
+  }
+
+  #isOwn(file: string): boolean {
+    let isOwn = this.#owned.get(file);
+    if (isOwn === undefined) {
+      // Modules of the platform's newer kind are named by their address.
+      const path = pathOf(file);
+      isOwn = this.#own.some((directory) => path.startsWith(directory));
+      if (this.#owned.size >= MAX_NAMES) this.#owned.clear();
+      this.#owned.set(file, isOwn);
+    }
+    return isOwn;
   }
 
   /** None where the program took care that there are none. Never throws: it runs within each reading of a clock. */

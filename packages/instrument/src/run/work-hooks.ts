@@ -171,6 +171,8 @@ class WorkHooks {
   }
 
   #begin(kind: string, below: AnyFunction): ReturnType<WorkPort['begin']> | undefined {
-    return this.#sites.of(below, 'program_and_platform') ? this.#port.begin(kind) : undefined;
+    const site = this.#sites.of(below, 'program_and_platform');
+    // Modules are loaded by the platform, and nobody else sees when.
+    return site && !site.at.startsWith('node:internal/modules/') ? this.#port.begin(kind) : undefined;
   }
 }
