@@ -18,6 +18,8 @@ export interface ProcessReport {
   refused: { what: string; count: number }[];
   /** Connections of the platform that were there when the report was made. */
   liveConnections: number;
+  /** Child processes of the platform that were there then. */
+  liveProcesses: number;
   processesServed: number;
   /** Tools whose outcome was given. */
   toolsServed: number;
@@ -43,6 +45,7 @@ export const NO_REPORT: Readonly<ProcessReport> = {
   missing: 0,
   refused: [],
   liveConnections: 0,
+  liveProcesses: 0,
   processesServed: 0,
   toolsServed: 0,
   toolsChanged: [],

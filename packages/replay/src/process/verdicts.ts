@@ -29,7 +29,7 @@ export interface VerdictSources {
   /** What explains a divergence. */
   evidence(): Pick<DivergenceContext, 'recorded' | 'answers' | 'liveDraws'>;
   /** What was counted. */
-  counts(): Omit<ProcessReport, 'threadId' | 'live' | 'refused' | 'liveConnections'>;
+  counts(): Omit<ProcessReport, 'threadId' | 'live' | 'refused' | 'liveConnections' | 'liveProcesses'>;
 }
 
 /** The verdict on a thread; the first one holds. */
@@ -124,7 +124,8 @@ export class Verdicts {
   #report(): ProcessReport {
     const { live } = this.#options;
     // A datagram socket is there as soon as it is made, and nothing can go out by one.
-    const connections = process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Connect)/.test(name));
+    const active = process.getActiveResourcesInfo();
+    const connections = active.filter((name) => /^TCP(?:Socket|Connect)/.test(name));
     return {
       ...NO_REPORT,
       ...this.#sources?.counts(),
@@ -132,6 +133,7 @@ export class Verdicts {
       live,
       refused: [...this.#refused].map(([what, count]) => ({ what, count })),
       liveConnections: connections.length,
+      liveProcesses: active.filter((name) => name === 'ProcessWrap').length,
     };
   }
 }

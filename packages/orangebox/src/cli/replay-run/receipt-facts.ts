@@ -83,7 +83,10 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
     missing: divergence ? 0 : count(({ missing }) => missing),
     refused: reports.flatMap(({ refused }) => refused),
     liveConnections: count(({ liveConnections }) => liveConnections),
-    processes: { served: count(({ processesServed }) => processesServed), started: 0 },
+    processes: {
+      served: count(({ processesServed }) => processesServed),
+      started: count(({ liveProcesses }) => liveProcesses),
+    },
     tools: {
       served: count(({ toolsServed }) => toolsServed),
       changed: reports.flatMap(({ toolsChanged }) => toolsChanged),
