@@ -28,6 +28,18 @@ it('dies of the signal, and is offered for a replay', () => {
   expect(recorded.stderr).toMatch(/recorded (run-[0-9a-f]{12}): npx orangebox replay/);
 });
 
+it('is listed with how it ended, in a pipe, in a table and as JSON', async () => {
+  const list = async (...options: string[]): Promise<string> =>
+    (await startCli(['ls', '--runs', ...options], { cwd: directory, env }).ended).stdout;
+  expect(await list()).toMatch(/^run-[0-9a-f]{12}\t\d{19}\tSIGINT\tnode hangs\.mjs\n$/);
+  expect(await list('--table')).toMatch(
+    /^run +age +end +requests +command\nrun-[0-9a-f]{12} .* SIGINT +3 +node hangs\.mjs\n$/,
+  );
+  expect(JSON.parse(await list('--json'))).toMatchObject([
+    { exitCode: 130, signal: 'SIGINT', requests: 3, processes: 0, threads: 1, notReplayable: [], isDamaged: false },
+  ]);
+});
+
 it('is replayed up to there, in another directory than its own', async () => {
   for (let i = 0; i < 2; i++) {
     const again = await startCli(['replay', 'last', '--', ...command], { cwd: directory, env }).ended;

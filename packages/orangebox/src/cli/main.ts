@@ -70,6 +70,7 @@ function buildProgram(env: CliEnv, terminal: Terminal, done: (code: number) => v
     filters(add('ls', 'list calls, newest first'))
       .option('-n, --number <n>', 'how many at most; 0 for all (default: 30)')
       .option('-r, --reverse', 'newest last')
+      .option('--runs', 'runs that can be replayed, instead of calls')
       .option('--table', 'a table also in a pipe')
       .option('--json', 'as JSON')
       .action(async (options, command: Command) => {

@@ -27,6 +27,7 @@ export interface LsOptions extends FilterOptions {
   number?: string;
   json?: boolean;
   reverse?: boolean;
+  runs?: boolean;
   table?: boolean;
 }
 
@@ -38,6 +39,7 @@ const UNTIMED_MS = 3_600_000;
 export async function ls(context: CommandContext, options: LsOptions): Promise<number> {
   const { terminal } = context;
   const limit = options.number === undefined ? DEFAULT_LIMIT : parseCount(options.number, '-n', 0);
+  if (options.runs === true) return (await import('./ls-runs.ts')).lsRuns(context, limit, options);
   const filter = filterFrom(options, context.nowMs);
   const { store, places, remote } = await openStore(context);
   const isTimed = [filter.sinceUnixMs, filter.untilUnixMs, filter.traceId, filter.sessionId].some(
