@@ -56,6 +56,9 @@ it('is told apart from a program that ends by itself, or prints something else',
   writeFileSync(program, text.replace("console.log('turn', turn", "console.log('Turn', turn"));
   const other = await startCli(['replay', 'last', '--', ...command], { cwd: directory, env }).ended;
   expect([other.code, other.stderr]).toEqual([11, expect.stringContaining('not as recorded: standard output')]);
+  expect(other.stderr).toContain(
+    '  standard output, line 1, is the first that differs:\n    - turn 1 true\n    + Turn 1 true\n',
+  );
   writeFileSync(program, text.replace('let beats = 0;', 'process.exit(0);\nlet beats = 0;'));
   const ended = await startCli(['replay', 'last', '--', ...command], { cwd: directory, env }).ended;
   expect([ended.code, ended.stderr]).toEqual([11, expect.stringContaining('exit code: 130 on record, 0 now')]);

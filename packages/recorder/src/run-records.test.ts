@@ -97,7 +97,10 @@ describe('records of a run hold no secret', () => {
       errorCode: { type: 'input', pieces: [{ seq: 1, bytes: '', by: 'readSync', errorCode: said }] },
     },
     // Digests and numbers.
-    runEnd: { none: { type: 'runEnd', seq: 1, exitCode: 0, stdout: output, stderr: output } },
+    runEnd: {
+      stdout: { type: 'runEnd', seq: 1, exitCode: 0, stdout: { ...output, head: base64(said) }, stderr: output },
+      stderr: { type: 'runEnd', seq: 1, exitCode: 0, stdout: output, stderr: { ...output, head: base64(said) } },
+    },
     threadEvent: { none: { type: 'threadEvent', seq: 1, kind: 'message', worker: 0 } },
   };
   const cases = Object.entries(planted).flatMap(([type, fields]) =>

@@ -1,6 +1,14 @@
 /** Records of a replayable run as they may be written: credentials replaced, as everywhere else. */
 import type { Redactor } from '@orangebox/codec';
-import type { ChildEvent, DrawnValue, FileState, InputPiece, RunRecord, ToolRunRecord } from '@orangebox/schema';
+import type {
+  ChildEvent,
+  DrawnValue,
+  FileState,
+  OutputDigest,
+  InputPiece,
+  RunRecord,
+  ToolRunRecord,
+} from '@orangebox/schema';
 
 /** The record with known secrets replaced by tokens; the same object where nothing can hold one. */
 export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecord {
@@ -37,7 +45,10 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
       return { ...record, what: text(record.what) };
     case 'timerFired':
       return record.at === undefined ? record : { ...record, at: text(record.at) };
-    case 'runEnd':
+    case 'runEnd': {
+      const { stdout, stderr } = record;
+      return { ...record, stdout: redactHead(stdout, redactor), stderr: redactHead(stderr, redactor) };
+    }
     case 'threadEvent':
     case 'workDone':
       return record;
@@ -52,6 +63,10 @@ export function redactRunRecord(record: RunRecord, redactor: Redactor): RunRecor
       return { ...record, changes };
     }
   }
+}
+
+function redactHead(output: OutputDigest, redactor: Redactor): OutputDigest {
+  return output.head === undefined ? output : { ...output, head: redactBytes(output.head, redactor) };
 }
 
 function redactToolRun(record: ToolRunRecord, redactor: Redactor, text: (value: string) => string): ToolRunRecord {

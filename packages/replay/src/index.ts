@@ -36,5 +36,5 @@ export { makeReceipt } from './receipt/make-receipt.ts';
 export { RECEIPT_SCHEMA, receiptJson } from './receipt/receipt-json.ts';
 export { receiptText } from './receipt/receipt-text.ts';
 export { type CheckedRun, checkExitCode, checkSummary, junitXml } from './receipt/checked-runs.ts';
-export type { Receipt, ReceiptFacts, ReceiptVerdict } from './receipt/types.ts';
+export type { OutputDifference, Receipt, ReceiptFacts, ReceiptVerdict } from './receipt/types.ts';
 export { VERDICT_EXIT_CODE } from './receipt/verdict.ts';

@@ -17,7 +17,7 @@ const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => 
 });
 
 const textMap: JsonObject = { type: 'object', additionalProperties: text };
-const outputDigest: JsonObject = object({ sha256: text, sizeBytes: count });
+const outputDigest: JsonObject = object({ sha256: text, sizeBytes: count }, { head: text });
 
 const fileState: JsonObject = object(
   { path: text, type: { enum: ['file', 'link', 'directory'] }, mode: count },

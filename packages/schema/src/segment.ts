@@ -373,6 +373,8 @@ export interface ChildRecord {
 export interface OutputDigest {
   sha256: string;
   sizeBytes: number;
+  /** The first 64 KiB of it in base64, credentials replaced: for people, who are shown where another output differs. */
+  head?: string;
 }
 
 /** What comes of another thread: a message, or how a worker fares. */

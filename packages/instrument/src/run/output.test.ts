@@ -26,6 +26,7 @@ describe('output that is watched', () => {
         .update(Buffer.from([0xe4]))
         .digest('hex'),
       sizeBytes: 8,
+      head: Buffer.concat([Buffer.from('naïve '), Buffer.from([0xe4])]).toString('base64'),
     });
     expect(written().startsWith('naïve ')).toBe(true);
   });
@@ -43,9 +44,23 @@ describe('output that is watched', () => {
     });
     out.write('ab');
     out.write('cd');
-    const digest = { sha256: createHash('sha256').update('ABCd').digest('hex'), sizeBytes: 4 };
+    const sha256 = createHash('sha256').update('ABCd').digest('hex');
+    const digest = { sha256, sizeBytes: 4, head: Buffer.from('ABCd').toString('base64') };
     expect(watched.digest()).toEqual(digest);
     expect(watched.digest()).toEqual(digest);
     expect(written()).toBe('abcd');
+  });
+
+  it('counts no more than it is told to, and keeps the first 64 KiB', () => {
+    const { out } = stream();
+    const [few, all] = [watchOutput(out, undefined, 5), watchOutput(out)];
+    for (let i = 0; i < 40; i++) out.write('0123456789'.repeat(200));
+    expect(few.digest()).toEqual({
+      sha256: createHash('sha256').update('01234').digest('hex'),
+      sizeBytes: 5,
+      head: Buffer.from('01234').toString('base64'),
+    });
+    expect(all.digest()).toMatchObject({ sizeBytes: 80_000 });
+    expect(Buffer.from(all.digest().head ?? '', 'base64').toString()).toBe('0123456789'.repeat(8000).slice(0, 65_536));
   });
 });

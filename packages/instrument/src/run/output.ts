@@ -4,6 +4,9 @@ import type { OutputDigest } from '@orangebox/schema';
 import { type AnyFunction, replaceMethod } from './replace.ts';
 import type { Undo } from './ports.ts';
 
+/** So much of it is kept as it is. */
+const HEAD_BYTES = 64 * 1024;
+
 /** Makes other bytes of those that are written before they count. */
 export interface MappedBytes {
   push(bytes: Uint8Array): Uint8Array;
@@ -28,6 +31,7 @@ export function watchOutput(
 ): WatchedOutput {
   const hash: Hash = createHash('sha256');
   let sizeBytes = 0;
+  const head: Uint8Array[] = [];
   /** As many of them as still count. */
   const first = (bytes: Uint8Array): Uint8Array => bytes.subarray(0, Math.max(0, firstBytes - sizeBytes));
   const undo = replaceMethod(stream, 'write', (original) => {
@@ -40,6 +44,7 @@ export function watchOutput(
       if (bytes instanceof Uint8Array) {
         const counted = first(map ? map.push(bytes) : bytes);
         hash.update(counted);
+        if (sizeBytes < HEAD_BYTES) head.push(Uint8Array.from(counted.subarray(0, HEAD_BYTES - sizeBytes)));
         sizeBytes += counted.length;
       }
       return Reflect.apply(original, this, args) as unknown;
@@ -48,7 +53,12 @@ export function watchOutput(
   });
   const digest = (): OutputDigest => {
     const rest = first(map?.rest() ?? new Uint8Array());
-    return { sha256: hash.copy().update(rest).digest('hex'), sizeBytes: sizeBytes + rest.length };
+    const whole = Buffer.concat([...head, rest]).subarray(0, HEAD_BYTES);
+    return {
+      sha256: hash.copy().update(rest).digest('hex'),
+      sizeBytes: sizeBytes + rest.length,
+      ...(whole.length > 0 ? { head: whole.toString('base64') } : {}),
+    };
   };
   return { digest, undo };
 }

@@ -1,7 +1,7 @@
 /** Opens the recording that a plan names, in the process that replays it. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { createRedactor, type NamedSecret } from '@orangebox/codec';
-import { OrangeboxError } from '@orangebox/schema';
+import { createRedactor, type NamedSecret, type Redactor } from '@orangebox/codec';
+import { OrangeboxError, type OutputDigest } from '@orangebox/schema';
 import { explainDivergence } from '../divergence/explain.ts';
 import { parseMatchRules } from '../matching/rules.ts';
 import type { MatchRule } from '../matching/types.ts';
@@ -69,7 +69,8 @@ export function openProcessReplay(
   // Taken now: the program may put its own in their place.
   const { reallyExit } = process as unknown as { reallyExit: (code: number) => never };
   const plan = parsePlan(readFileSync(planFile, 'utf8'));
-  const write = (report: ProcessReport): void => append(plan, report);
+  const redactor = createRedactor({ secrets });
+  const write = (report: ProcessReport): void => append(plan, withoutSecrets(report, redactor));
   const fail = (code: string, message: string): never => {
     write({ ...NO_REPORT, threadId: live.threadId, failure: { code, message } });
     return reallyExit.call(process, STOPPED);
@@ -103,7 +104,7 @@ export function openProcessReplay(
       ...(plan.speed === undefined ? {} : { speed: plan.speed }),
       ...(plan.unpinned === undefined ? {} : { unpinned: plan.unpinned }),
       // What is said of a request goes to a file, and to the terminal.
-      explain: (context) => explainDivergence(context, createRedactor({ secrets })),
+      explain: (context) => explainDivergence(context, redactor),
       stop(report, isEnding) {
         write(report);
         // A program that went another way is not asked about its end; one that came to it may say why.
@@ -135,6 +136,19 @@ export function sealUnrecordedThread(planFile: string, live: { threadId: number;
     },
   });
   return true;
+}
+
+/** What is said of the output goes to a file, and to the terminal. */
+function withoutSecrets(report: ProcessReport, redactor: Redactor): ProcessReport {
+  const { end } = report;
+  if (!end) return report;
+  const clean = (output: OutputDigest): OutputDigest => {
+    if (output.head === undefined) return output;
+    const body = redactor.body('run');
+    const pieces = [...body.push(Buffer.from(output.head, 'base64')), ...body.end()];
+    return { ...output, head: Buffer.concat(pieces).toString('base64') };
+  };
+  return { ...report, end: { ...end, stdout: clean(end.stdout), stderr: clean(end.stderr) } };
 }
 
 function append(plan: ReplayPlan, report: ProcessReport): void {

@@ -24,6 +24,11 @@ export function receiptText(receipt: Receipt): string {
     ...receipt.outcome
       .filter(({ recorded, live }) => recorded !== live)
       .map(({ name, recorded, live }) => `  ${name}: ${short(recorded)} on record, ${short(live)} now`),
+    ...(receipt.outputDifferences ?? []).flatMap(({ name, line, recorded, live }) => [
+      `  ${name}, line ${line}, is the first that differs:`,
+      ...(recorded === undefined ? [] : [`    - ${recorded}`]),
+      ...(live === undefined ? [] : [`    + ${live}`]),
+    ]),
     ...receipt.warnings.slice(0, WARNINGS_SHOWN).map((warning) => `  warning   ${warning}`),
     ...(receipt.warnings.length > WARNINGS_SHOWN
       ? [`  … ${receipt.warnings.length - WARNINGS_SHOWN} more warnings`]

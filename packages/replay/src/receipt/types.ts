@@ -43,11 +43,21 @@ export interface ReceiptFacts {
   files?: { isCopy: boolean; notes: readonly string[] };
   /** Exit code, standard output and so on, recorded and live; digests for streams and files. */
   outcome: readonly ComparedValue[];
+  /** Where an output that differs first does so, by line from 1; as far as its beginning is kept. */
+  outputDifferences?: readonly OutputDifference[];
   divergence?: Divergence;
   /** Child processes that were recorded as runs of their own, and are served here and not replayed. */
   childRuns?: readonly { id: string; command: string }[];
   /** The preload said that it was there. */
   isInstrumented: boolean;
+}
+
+/** The first line of an output that is another than on record; a side that ended before has none. */
+export interface OutputDifference {
+  name: string;
+  line: number;
+  recorded?: string;
+  live?: string;
 }
 
 /** The verdict on a replay. One that is no `replayed` fails. */

@@ -7,6 +7,7 @@ import {
   type RecordedRun,
   withoutServedTools,
 } from '@orangebox/replay/process';
+import { outputDifferences } from './output-differences.ts';
 import type { ReplayPlace } from './replay-place.ts';
 
 /** What a replay left behind. */
@@ -93,6 +94,7 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
     },
     notReplayable: recorded.flatMap((run) => run.notReplayable.map(({ what, count: n }) => ({ what, count: n }))),
     outcome,
+    ...(main?.end && end && !isUnpinned ? { outputDifferences: outputDifferences(end, main.end) } : {}),
     files: {
       ...place.facts,
       notes: [
