@@ -15,6 +15,7 @@ const programs = [
   { name: 'an exit while an answer comes', file: 'ends.mjs', args: ['exit'], script: 'slow=1', code: 7 },
   { name: 'an exception while an answer comes', file: 'ends.mjs', args: ['throw'], script: 'slow=1', code: 1 },
   { name: 'a rejection while an answer comes', file: 'ends.mjs', args: ['reject'], script: 'slow=1', code: 1 },
+  { name: 'requests that find nobody', file: 'unreached.mjs', code: 0 },
   { name: 'an end that is put off by listeners', file: 'goes-on.mjs', code: 0 },
   { name: 'races, timeouts and aborts', file: 'order.mjs', script: 'slow=1', code: 0 },
 ];
@@ -24,6 +25,7 @@ describe('a replay gives the same output, errors and exit code, with nobody ther
     const run = await recordProgram(program);
     expect(run.recorded).toMatchObject({ code, signal: null });
     expect(run.recorded.stdout).not.toBe('');
+    expect(run.said.join('\n')).not.toContain('not replayable');
     for (let i = 0; i < 2; i++) {
       const again = await run.replay();
       expect(again.stdout).toBe(run.recorded.stdout);

@@ -22,6 +22,8 @@ export interface ExchangeHost {
   readonly isRun?: boolean;
   /** Of a run: sockets that recorded requests went over. */
   readonly claimed?: WeakSet<object>;
+  /** Of a run: where recorded requests found no connection. */
+  readonly unreached?: Set<string>;
 }
 
 /**
@@ -204,6 +206,9 @@ export class ExchangeTap {
     const sink = this.#sink;
     this.#close();
     try {
+      if (this.#host.isRun === true && end.ending === 'connect_failed') {
+        this.#host.unreached?.add(peerOf(this.#start.url));
+      }
       sink?.end(this.#host.isRun === true ? { ...end, delivery: this.#placeOf(end) } : end, at);
     } catch (error) {
       this.#host.fault('recording the end of an exchange', error);
@@ -284,4 +289,10 @@ export class ExchangeTap {
       this.#host.fault('recording an exchange', error);
     }
   }
+}
+
+/** `host:port`, as connections are named. */
+function peerOf(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname.replace(/^\[|\]$/g, '')}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
 }

@@ -67,6 +67,7 @@ function beginRun(host: RuntimeHost, config: InstrumentConfig, start: StartRun):
     fault: (place, error) => host.fault(place, error),
     warn: (message) => host.warn(message),
     isClaimed: (socket) => host.claimed.has(socket),
+    isUnreached: (peer) => host.unreached.has(peer),
     isOwn: () => host.suppressed(),
     config,
   });

@@ -22,6 +22,8 @@ export interface RunKit {
   warn(message: string): void;
   /** Whether a recorded request went over this socket. */
   isClaimed(socket: object): boolean;
+  /** Whether a recorded request found no connection to `host:port`. */
+  isUnreached(peer: string): boolean;
   /** Whether the code that runs is Orangebox's own, or within `suppress()`. */
   isOwn(): boolean;
   readonly config: Pick<InstrumentConfig, 'runId' | 'runParent' | 'runEnvironment' | 'runDirectory'>;

@@ -66,6 +66,7 @@ export class RuntimeHost implements TapHost, Runtime {
     frame: withFrame,
   };
   readonly claimed: WeakSet<object> = new WeakSet();
+  readonly unreached: Set<string> = new Set();
   tools: ToolPort | undefined;
   /** Of a run: told of a signal that ends it. Does not throw. */
   onDying: ((signal: NodeJS.Signals) => void) | undefined;

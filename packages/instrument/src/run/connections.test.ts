@@ -15,7 +15,7 @@ beforeEach(async () => {
   counts = countConnections(
     (socket) => claimed.has(socket),
     () => false,
-    { touched: () => undefined, isGiven: () => false, notReplayable: () => false },
+    { touched: () => undefined, isGiven: () => false, isUnreached: () => false, notReplayable: () => false },
   );
   server = net.createServer((socket) => socket.resume().on('error', () => {}));
   await once(server.listen(0, '127.0.0.1'), 'listening');

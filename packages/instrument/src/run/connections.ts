@@ -17,12 +17,14 @@ export interface ConnectionCounts {
   undo: Undo;
 }
 
-/** What is asked about tools, since what they do is theirs. */
-export interface ConnectionTools {
+/** What is known of connections elsewhere: by tools, since what they do is theirs, and by requests. */
+export interface ConnectionFacts {
   /** The code that runs now made or used a connection. */
   touched(socket: object, target: string): void;
   /** What was done over it is given again with the outcome of a tool. */
   isGiven(socket: object): boolean;
+  /** A recorded request found no connection to it. */
+  isUnreached(target: string): boolean;
   /** As of the code that runs now; false where it is in no tool. */
   notReplayable(what: string): boolean;
 }
@@ -31,7 +33,7 @@ export interface ConnectionTools {
 export function countConnections(
   isClaimed: (socket: object) => boolean,
   isOwn: () => boolean,
-  tools: ConnectionTools,
+  facts: ConnectionFacts,
 ): ConnectionCounts {
   const net = process.getBuiltinModule('node:net');
   const dgram = process.getBuiltinModule('node:dgram');
@@ -44,14 +46,14 @@ export function countConnections(
   let sweepAt = MAX_UNSWEPT;
   const settle = (socket: Closable, target: string): void => {
     if (isClaimed(socket)) played.add(target);
-    else if (!tools.isGiven(socket)) add(idle, target);
+    else if (!facts.isGiven(socket)) add(idle, target);
   };
   const opened = (socket: Closable, target: string): void => {
     const before = open.get(socket);
     // A socket that is used anew was another connection.
     if (before !== undefined) settle(socket, before);
     open.set(socket, target);
-    tools.touched(socket, target);
+    facts.touched(socket, target);
     if (open.size < sweepAt) return;
     for (const [one, place] of open) {
       if (one.destroyed !== true || one === socket) continue;
@@ -78,7 +80,7 @@ export function countConnections(
     const { _writeGeneric } = {
       _writeGeneric(this: Closable, ...args: unknown[]): unknown {
         const target = open.get(this);
-        if (target !== undefined) tools.touched(this, target);
+        if (target !== undefined) facts.touched(this, target);
         return Reflect.apply(original, this, args) as unknown;
       },
     };
@@ -87,7 +89,7 @@ export function countConnections(
   const undoSend = replaceMethod(dgram.Socket.prototype, 'send', (original) => {
     const { send } = {
       send(this: unknown, ...args: unknown[]): unknown {
-        if (!tools.notReplayable('datagram')) add(others, 'datagram');
+        if (!facts.notReplayable('datagram')) add(others, 'datagram');
         return Reflect.apply(original, this, args) as unknown;
       },
     };
@@ -102,7 +104,8 @@ export function countConnections(
       open.clear();
       for (const [target, n] of idle) {
         // A client may open more connections to a server than it has requests for.
-        if (!played.has(target)) all.set(`connection to ${target}`, n);
+        // One that failed is given again with the request that it was for.
+        if (!played.has(target) && !facts.isUnreached(target)) all.set(`connection to ${target}`, n);
       }
       return [...all].map(([what, n]) => ({ what, count: n })).sort((a, b) => b.count - a.count);
     },

@@ -23,7 +23,7 @@ function hook(): void {
     countConnections(
       () => false,
       () => false,
-      { touched: () => undefined, isGiven: () => false, notReplayable: () => false },
+      { touched: () => undefined, isGiven: () => false, isUnreached: () => false, notReplayable: () => false },
     ).undo,
   ]);
 }

@@ -71,7 +71,12 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     stdout: process.stdout.write.bind(process.stdout),
     stderr: process.stderr.write.bind(process.stderr),
   };
-  const connections = countConnections(kit.isClaimed, kit.isOwn, tools);
+  const connections = countConnections(kit.isClaimed, kit.isOwn, {
+    touched: (socket, target) => tools.touched(socket, target),
+    isGiven: (socket) => tools.isGiven(socket),
+    isUnreached: (target) => kit.isUnreached(target),
+    notReplayable: (what) => tools.notReplayable(what),
+  });
   const files = watchFiles(kit, runId, notReplayable);
   const children = new RecordedChildren({
     nextSeq: () => nextSeqOf('children'),
