@@ -1,5 +1,5 @@
 /** What people run into, and are told. */
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { startCli } from '../cli/spawn.ts';
@@ -66,4 +66,22 @@ it('purge removes the contents of files that no run needs any more', async () =>
   const purged = await startCli(['purge', '--before', '0s', '--yes'], { cwd: run.directory }).ended;
   expect(purged.stderr).toBe('');
   expect(existsSync(stray)).toBe(false);
+});
+
+it('a program that imports what lies beside its directory is told how to be replayed', async () => {
+  const outer = placeProgram({ file: 'set-up.mjs' });
+  const directory = join(outer, 'agent');
+  mkdirSync(directory);
+  writeFileSync(join(outer, 'shared.mjs'), "export const word = 'shared';");
+  writeFileSync(
+    join(directory, 'app.mjs'),
+    "import { word } from '../shared.mjs';\nconsole.log(word, Date.now() > 0);",
+  );
+  const command = [NODE, 'app.mjs'];
+  await startCli(['run', '--replayable', '--', ...command], { cwd: directory }).ended;
+  const again = await startCli(['replay', 'last', '--', ...command], { cwd: directory }).ended;
+  expect(again.code).not.toBe(0);
+  expect(again.stderr).toContain('a module was not found');
+  const there = await startCli(['replay', 'last', '--in-place', '--', ...command], { cwd: directory }).ended;
+  expect(there.stdout).toBe('shared true\n');
 });

@@ -94,6 +94,7 @@ function start(planFile: string): void {
         input: isMainThread ? replay.input : undefined,
         sites: new CallSites(ownDirectories, process.cwd(), paths?.recorded),
       });
+      process.on('uncaughtExceptionMonitor', (error) => replay.failed(error));
       whenProcessEnds((exitCode) => replay.ended({ exitCode, ...written() }));
       return undo;
     },

@@ -57,6 +57,7 @@ export class ProcessReplay implements QueueHost {
   /** What the program has written so far. */
   outputs: (() => Pick<NonNullable<ProcessReport['end']>, 'stdout' | 'stderr'>) | undefined;
   #fewerDrawsBefore: number | undefined;
+  #lacksModule = false;
 
   constructor(options: ProcessReplayOptions) {
     const { rules, speed, files, paths } = options;
@@ -151,6 +152,12 @@ export class ProcessReplay implements QueueHost {
   /** What the taps hand their exchanges to. */
   open(start: AskedStart): AskedExchange {
     return this.#requests.open(start);
+  }
+
+  /** An error ends the program. */
+  failed(error: unknown): void {
+    const { code } = Object(error) as { code?: unknown };
+    if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') this.#lacksModule = true;
   }
 
   /** The process ends by itself. */
@@ -372,6 +379,7 @@ export class ProcessReplay implements QueueHost {
         ...(this.#fewerDrawsBefore === undefined ? {} : { fewerBefore: this.#fewerDrawsBefore }),
       },
       eventsGiven: this.#course.queue.released,
+      ...(this.#lacksModule ? { lacksModule: true as const } : {}),
       filesNotApplied: [...(this.#options.files?.notApplied ?? [])],
     };
   }

@@ -30,6 +30,8 @@ export interface ProcessReport {
   /** `fewerBefore`: place before which the recorded program had drawn more. */
   draws: { count: number; extra: number; fewerBefore?: number };
   eventsGiven: number;
+  /** The program ended since a module was not there. */
+  lacksModule?: true;
   /** Files that recorded child processes changed, and that could not be changed so. */
   filesNotApplied: string[];
   /** Absent where the replay was stopped. */

@@ -100,6 +100,11 @@ export function receiptFacts(replayed: ReplayOutcome): ReceiptFacts {
       notes: [
         ...place.facts.notes,
         ...reports.flatMap(({ filesNotApplied }) => filesNotApplied.map((path) => `not changed as on record: ${path}`)),
+        ...(place.facts.isCopy && reports.some(({ lacksModule }) => lacksModule === true)
+          ? [
+              'a module was not found: of the directories above, the copy has package.json and node_modules only; --in-place runs the program where it is',
+            ]
+          : []),
         ...(place.isKept ? [`the copy of the working directory is kept: ${place.cwd}`] : []),
       ],
     },
