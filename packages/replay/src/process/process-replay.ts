@@ -1,7 +1,7 @@
 /** Replays one thread of a run within the program itself. */
 import type { RunEndRecord } from '@orangebox/schema';
 import type { MatchRule } from '../matching/types.ts';
-import { type AskedExchange, type AskedStart, scopeOf } from './asked-exchange.ts';
+import type { AskedExchange, AskedStart } from './asked-exchange.ts';
 import { AskedRequests } from './asked-requests.ts';
 import { Course } from './course.ts';
 import { DeliveryQueue, type QueueHost } from './delivery-queue.ts';
@@ -10,6 +10,7 @@ import type { AppliedFiles } from './files/applied-files.ts';
 import type { PathPair } from './files/path-pair.ts';
 import { GivenAnswers } from './given-answers.ts';
 import { HeldThreads } from './held-threads.ts';
+import { missingAct, missingEvent, scopeOfAct } from './missing-event.ts';
 import { OrderedWork } from './ordered-work.ts';
 import { PlayedConnections } from './played-connections.ts';
 import type { ProcessReport } from './process-report.ts';
@@ -265,44 +266,7 @@ export class ProcessReplay implements QueueHost {
   }
 
   missing(act: RunAct | undefined, event: RunEvent): void {
-    if (act) {
-      const isCancel = act.kind === 'cancel';
-      this.#verdicts.diverge({
-        kind: isCancel ? 'changed_cancel' : 'missing',
-        event: act.seq,
-        scope: scopeOfAct(act),
-        detail: isCancel
-          ? `the recorded program gave up on ${wordsOf(act)} here; this one waits`
-          : `the program waits, and has not made ${wordsOf(act)}${this.#newTimer()}`,
-      });
-      return;
-    }
-    if (event.kind === 'timer') {
-      const { kind, delayMs, timerId, at } = event.timer;
-      this.#drifted(
-        event.seq,
-        `no ${kind} waits where timer ${timerId} (${delayMs} ms${at === undefined ? '' : `, ${at}`}) fired when it was recorded`,
-      );
-      return;
-    }
-    if (event.kind === 'thread') {
-      const { kind, worker, seq } = event.event;
-      const what = kind === 'message' ? 'no message came' : `nothing was heard of its "${kind}"`;
-      const detail = `${what} from ${worker === undefined ? 'the thread that made this one' : `worker ${worker}`}`;
-      this.#verdicts.diverge({ kind: 'environment', event: seq, scope: [], detail });
-      return;
-    }
-    if (event.kind === 'input') {
-      const detail = 'the program does not read standard input, of which more came here when it was recorded';
-      this.#verdicts.diverge({ kind: 'missing', event: event.seq, scope: [], detail });
-      return;
-    }
-    this.#verdicts.diverge({
-      kind: event.kind === 'child' ? 'environment' : 'changed_cancel',
-      event: event.seq,
-      scope: 'exchange' in event ? scopeOf(event.exchange.start.scope) : [],
-      detail: 'the program is not where it can be given what came next',
-    });
+    this.#verdicts.diverge(act ? missingAct(act, this.#newTimer()) : missingEvent(event));
   }
 
   fewerDraws(event: RunEvent): void {
@@ -319,10 +283,12 @@ export class ProcessReplay implements QueueHost {
       timer.fire();
       return;
     }
-    this.#drifted(
-      event.seq,
-      `timer ${timerId} is a ${timer.kind} of ${timer.delayMs} ms (${timer.at}), and was a ${kind} of ${delayMs} ms (${event.timer.at ?? 'unknown'})`,
-    );
+    this.#verdicts.diverge({
+      kind: 'tick_drift',
+      event: event.seq,
+      scope: [],
+      detail: `timer ${timerId} is a ${timer.kind} of ${timer.delayMs} ms (${timer.at}), and was a ${kind} of ${delayMs} ms (${event.timer.at ?? 'unknown'})`,
+    });
   }
 
   /** Standard input that it left, or waits for where nothing more came. */
@@ -347,10 +313,6 @@ export class ProcessReplay implements QueueHost {
   #endAt(end: RunEndRecord): NonNullable<ProcessReport['end']> {
     const { exitCode, stdout, stderr } = end;
     return { exitCode, ...(this.outputs?.() ?? { stdout, stderr }) };
-  }
-
-  #drifted(event: number, detail: string): void {
-    this.#verdicts.diverge({ kind: 'tick_drift', event, scope: [], detail });
   }
 
   #processNumber(pid: number): ProcessNumber | undefined {
@@ -383,8 +345,4 @@ export class ProcessReplay implements QueueHost {
       filesNotApplied: [...(this.#options.files?.notApplied ?? [])],
     };
   }
-}
-
-function scopeOfAct(act: RunAct): string[] {
-  return 'exchange' in act ? scopeOf(act.exchange.start.scope) : [];
 }
