@@ -34,6 +34,14 @@ describe('copy', () => {
     expect(copy('app', 'bucket').stdout).toContain('5 there already');
   });
 
+  it('says that runs of whole programs stay where they are', () => {
+    const golden = readFileSync(new URL('../golden/v1/run.obxs', import.meta.url));
+    mkdirSync(join(base, 'app', '.orangebox', 'segments', '2026-12-01'), { recursive: true });
+    writeFileSync(join(base, 'app', '.orangebox', 'segments', '2026-12-01', 'box-7-0-1796120000000-0.obxs'), golden);
+    expect(copy('app', 'bucket').stderr).toContain('1 run of whole programs is not copied');
+    expect(JSON.parse(copy('app', 'bucket', '--json').stdout)).toMatchObject({ runsNotCopied: 1, failed: [] });
+  });
+
   it('says why what was copied is still called not sent, where a program sent others', () => {
     const recording = new Recording(join(base, 'sender', '.orangebox'));
     const [sent] = [recording.call({}), recording.call({}), recording.call({})];

@@ -27,9 +27,21 @@ export async function copy(context: CommandContext, src: string, dst: string, op
   const counts = newCounts();
   const label = (): string => `${plural(counts.copied, 'copy', 'copies')} made, ${counts.there} there already`;
   await withProgress(terminal, label, runCopy(from, to, filter, counts));
-  if (options.json === true) terminal.line(safeJson(summaryOf(counts), 2));
+  const runs = from.bucket === undefined ? await runsIn(from.location) : 0;
+  if (options.json === true)
+    terminal.line(safeJson({ ...summaryOf(counts), ...(runs > 0 ? { runsNotCopied: runs } : {}) }, 2));
   else report(context, counts, to.location);
+  if (runs > 0 && options.json !== true)
+    terminal.note(
+      `  ${plural(runs, 'run')} of whole programs ${runs === 1 ? 'is' : 'are'} not copied, only the calls: a run is replayed from its own directory, which can be copied as it is`,
+    );
   return exitCode(counts);
+}
+
+/** Runs that can be replayed, in a directory of recordings. */
+async function runsIn(directory: string): Promise<number> {
+  const { findRuns } = await import('@orangebox/replay/process');
+  return findRuns(directory).length;
 }
 
 function summaryOf(counts: CopyCounts): object {
