@@ -17,11 +17,14 @@ const database = createServer((socket) => {
   });
 });
 let run: RecordedProgram;
+let pooled: RecordedProgram;
 
 beforeAll(async () => {
   database.listen(0, '127.0.0.1');
   await once(database, 'listening');
-  run = await recordProgram({ file: 'tools.mjs', args: [String((database.address() as AddressInfo).port)] });
+  const port = String((database.address() as AddressInfo).port);
+  run = await recordProgram({ file: 'tools.mjs', args: [port] });
+  pooled = await recordProgram({ file: 'tools.mjs', args: [port, 'SELECT 1', 'pooled'] });
   database.close();
 }, 60_000);
 afterAll(cleanUp);
@@ -79,6 +82,22 @@ it('stops where such a tool is not called any more', async () => {
   expect(again.code).toBe(10);
   expect(again.receipt?.divergence?.kind).toBe('missing');
   expect(again.stderr).toContain('the tool report');
+});
+
+it('stops where such a tool is called once more', async () => {
+  const again = await changed(
+    "await query('broken');",
+    "await query('broken').catch(() => {});\n  for (let i = 0; i < 9; i++) await query('more');",
+  );
+  expect(again.code).toBe(10);
+  expect(again.receipt?.divergence?.kind).toMatch(/^(?:extra|changed_request)$/);
+  expect(again.stderr).toContain('the tool query');
+});
+
+it('names a connection that was there before its tools, which a replay cannot make', async () => {
+  expect(pooled.recorded.code).toBe(0);
+  expect(pooled.said.join('\n')).toMatch(/not replayable: 1 connection to 127\.0\.0\.1:/);
+  expect((await pooled.replay()).code).not.toBe(0);
 });
 
 it('says that a tool which runs again had another outcome', async () => {

@@ -72,6 +72,7 @@ describe('records of a run hold no secret', () => {
       value: { ...tool, value: JSON.stringify({ said }) },
       'error.name': { ...tool, error: { name: said, message: '' } },
       'error.message': { ...tool, error: { name: 'Error', message: said } },
+      'error.hidden': { ...tool, error: { name: 'Error', message: '', hidden: JSON.stringify({ cause: said }) } },
       'error.members': { ...tool, error: { name: 'Error', message: '', members: JSON.stringify({ said }) } },
       notReplayable: { ...tool, notReplayable: [{ what: said, count: 1 }] },
     },

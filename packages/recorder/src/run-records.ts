@@ -83,6 +83,7 @@ function redactToolRun(record: ToolRunRecord, redactor: Redactor, text: (value: 
         name: text(error.name),
         message: text(error.message),
         ...(error.members === undefined ? {} : { members: json(error.members) }),
+        ...(error.hidden === undefined ? {} : { hidden: json(error.hidden) }),
       },
     }),
     ...(notReplayable && { notReplayable: notReplayable.map(({ what, count }) => ({ what: text(what), count })) }),

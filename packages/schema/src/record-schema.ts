@@ -207,7 +207,7 @@ const SHAPES: { [type in Exclude<RecordTypeName, 'requestChunk' | 'responseChunk
       args: text,
       within: list(text),
       value: text,
-      error: object({ name: text, message: text }, { members: text }),
+      error: object({ name: text, message: text }, { members: text, hidden: text }),
       notReplayable: list(object({ what: text, count })),
       timers: list(count),
       draws: list(count),

@@ -501,8 +501,10 @@ export interface ToolRunRecord {
 export interface ToolRunError {
   name: string;
   message: string;
-  /** JSON of its other own members that are plain data. */
+  /** JSON of its other own members. */
   members?: string;
+  /** JSON of those that are not enumerable, such as `cause`. */
+  hidden?: string;
 }
 
 /** The run ended in order in this thread. */

@@ -23,9 +23,27 @@ class QueryError extends Error {
   constructor(query, code) {
     super(`cannot run ${query}`);
     this.code = code;
+    Object.defineProperty(this, 'cause', { value: { query }, enumerable: false });
   }
 }
 
+/** A connection that is there before any tool runs. */
+const isPooled = process.argv.includes('pooled');
+if (isPooled) {
+  const pool = net.connect(port, '127.0.0.1');
+  pool.on('error', (error) => console.error('pool', error.code));
+  await new Promise((resolve) => pool.once('connect', resolve));
+  await tool(
+    'pooled',
+    async () =>
+      new Promise((resolve) =>
+        pool
+          .once('end', () => resolve(1))
+          .once('data', () => {})
+          .write('quick\n'),
+      ),
+  )();
+}
 const query = tool('query', async (text) => {
   // Within a tool that is given nothing of this happens again.
   await pause(Math.random() * 3);
@@ -65,7 +83,7 @@ console.log('rolled', roll(1000), roll(1000), Date.now() > 0, Math.random());
 try {
   await query('broken');
 } catch (error) {
-  console.log(error instanceof Error, error.name, error.message, error.code);
+  console.log(error instanceof Error, error.name, error.message, error.code, error.cause, Object.keys(error).join());
 }
 console.log(await summary(first.rows), await report('weekly'));
 const last = await client.chat.completions.create({

@@ -19,8 +19,8 @@ export interface ConnectionCounts {
 
 /** What is known of connections elsewhere: by tools, since what they do is theirs, and by requests. */
 export interface ConnectionFacts {
-  /** The code that runs now made or used a connection. */
-  touched(socket: object, target: string): void;
+  /** The code that runs now made a connection, or wrote to one. */
+  touched(socket: object, target: string, how: 'made' | 'used'): void;
   /** What was done over it is given again with the outcome of a tool. */
   isGiven(socket: object): boolean;
   /** A recorded request found no connection to it. */
@@ -53,7 +53,7 @@ export function countConnections(
     // A socket that is used anew was another connection.
     if (before !== undefined) settle(socket, before);
     open.set(socket, target);
-    facts.touched(socket, target);
+    facts.touched(socket, target, 'made');
     if (open.size < sweepAt) return;
     for (const [one, place] of open) {
       if (one.destroyed !== true || one === socket) continue;
@@ -80,7 +80,7 @@ export function countConnections(
     const { _writeGeneric } = {
       _writeGeneric(this: Closable, ...args: unknown[]): unknown {
         const target = open.get(this);
-        if (target !== undefined) facts.touched(this, target);
+        if (target !== undefined) facts.touched(this, target, 'used');
         return Reflect.apply(original, this, args) as unknown;
       },
     };

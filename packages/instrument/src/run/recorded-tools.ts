@@ -27,6 +27,8 @@ class OpenTool {
   readonly draws: number[] = [];
   readonly children: number[] = [];
   readonly sockets: Map<object, string> = new Map();
+  /** Those of them that were made within. */
+  readonly made: Set<object> = new Set();
   readonly notReplayable: Map<string, number> = new Map();
   isOverfull = false;
 
@@ -93,8 +95,10 @@ export class RecordedTools implements ToolPort {
     return true;
   }
 
-  touched(socket: object, target: string): void {
-    this.#here.getStore()?.sockets.set(socket, target);
+  touched(socket: object, target: string, how: 'made' | 'used'): void {
+    const tool = this.#here.getStore();
+    tool?.sockets.set(socket, target);
+    if (how === 'made') tool?.made.add(socket);
   }
 
   isGiven(socket: object): boolean {
@@ -113,7 +117,8 @@ export class RecordedTools implements ToolPort {
       for (const [what, count] of tool.notReplayable) this.#host.notReplayable(what, count);
       return record;
     }
-    for (const [socket] of sockets) this.#given.add(socket);
+    // One that was there before is made in a replay too, and refused: that is for the run to name.
+    for (const [socket] of sockets) if (tool.made.has(socket)) this.#given.add(socket);
     const notReplayable = [...counts].map(([what, count]) => ({ what, count }));
     const { timers, draws, children } = tool;
     return { ...record, notReplayable, timers, draws, children };
@@ -133,13 +138,23 @@ export function outcomeOf(outcome: ToolOutcome): Pick<ToolRunRecord, 'isAsync' |
   return value === undefined ? { isAsync, outcome: 'other' } : { isAsync, outcome: 'returned', value };
 }
 
-/** Its name, message and other own members; the stack is another each time. */
+/** Its name, message and other own members; the stack is another each time. Undefined where one of them is no plain data. */
 function errorOf(error: unknown): ToolRunError | undefined {
   if (!(error instanceof Error)) return undefined;
-  const others: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(error)) {
-    if (name !== 'name' && name !== 'message' && plainJson(value) !== undefined) others[name] = value;
+  const shown: Record<string, unknown> = {};
+  const hidden: Record<string, unknown> = {};
+  for (const [name, own] of Object.entries(Object.getOwnPropertyDescriptors(error))) {
+    if (name === 'stack' || name === 'message') continue;
+    if (!('value' in own) || plainJson(own.value) === undefined) return undefined;
+    (own.enumerable === true ? shown : hidden)[name] = own.value;
   }
-  const members = Object.keys(others).length > 0 ? plainJson(others) : undefined;
-  return { name: error.name, message: error.message, ...(members === undefined ? {} : { members }) };
+  const json = (members: Record<string, unknown>): string | undefined =>
+    Object.keys(members).length > 0 ? plainJson(members) : undefined;
+  const [members, hiddenMembers] = [json(shown), json(hidden)];
+  return {
+    name: String(error.name),
+    message: String(error.message),
+    ...(members === undefined ? {} : { members }),
+    ...(hiddenMembers === undefined ? {} : { hidden: hiddenMembers }),
+  };
 }

@@ -72,7 +72,7 @@ export function startRecording({ kit, ownDirectories, env, startUnixNano }: Reco
     stderr: process.stderr.write.bind(process.stderr),
   };
   const connections = countConnections(kit.isClaimed, kit.isOwn, {
-    touched: (socket, target) => tools.touched(socket, target),
+    touched: (socket, target, how) => tools.touched(socket, target, how),
     isGiven: (socket) => tools.isGiven(socket),
     isUnreached: (target) => kit.isUnreached(target),
     notReplayable: (what) => tools.notReplayable(what),

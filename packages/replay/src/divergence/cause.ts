@@ -46,7 +46,8 @@ function causeOfChange(
   const isDataChanged = differs(context.files?.filter((file) => !isCode(file)));
   const isToolResult = changed.length > 0 && changed.every(({ path }) => isInToolResult(path, context));
   if (isDataChanged && (isToolResult || !isCodeChanged)) return 'file';
-  if (isToolResult) return 'tool_result';
+  const isToolOther = changed.length > 0 && (context.changedTools?.length ?? 0) > 0;
+  if (isToolResult || isToolOther) return 'tool_result';
   if (differs(context.versions) && !isCodeChanged) return 'package';
   if (context.environment?.some(({ recorded, live }) => recorded !== live) && !isCodeChanged) return 'environment';
   const isAsItWas = context.areAllFilesKnown === true && !isCodeChanged;

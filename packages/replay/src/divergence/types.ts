@@ -63,6 +63,8 @@ export interface DivergenceContext {
   matched?: readonly MatchedEvent[];
   /** Recorded answers that were served, by index of their request, as text. */
   answers?: readonly { index: number; text: string }[];
+  /** Names of tools that ran again and had another outcome. */
+  changedTools?: readonly string[];
   /** Draws up to this point. */
   recordedDraws?: readonly Draw[];
   liveDraws?: readonly Draw[];

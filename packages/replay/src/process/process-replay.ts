@@ -109,6 +109,13 @@ export class ProcessReplay implements QueueHost {
             { event: record.seq, scope: [], what: `tool ${record.name}` },
             (act) => act.kind === 'tool' && act.tool === record,
           ),
+        extra: (name) =>
+          verdicts.diverge({
+            kind: 'extra',
+            event: course.queue.position,
+            scope: [],
+            detail: `the tool ${name}, whose outcome is on record, is called once more than it was`,
+          }),
         differs: (record, difference) =>
           verdicts.diverge({
             kind: 'changed_request',
@@ -128,6 +135,7 @@ export class ProcessReplay implements QueueHost {
         recorded: this.#requests.recorded,
         answers: this.#answers.kept,
         liveDraws: this.draws.live,
+        changedTools: [...this.tools.changed],
       }),
       counts: () => this.#counts(),
     });

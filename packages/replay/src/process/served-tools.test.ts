@@ -22,6 +22,7 @@ function toolsOf(...records: ToolRunRecord[]) {
   const tools = new ServedTools(records, {
     called: () => undefined,
     giving: () => undefined,
+    extra: () => undefined,
     differs: (_, difference) => void differences.push(difference),
   });
   return { tools, differences };

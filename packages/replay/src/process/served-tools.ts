@@ -10,6 +10,8 @@ import type { RecordedRun } from './recorded-run.ts';
 export interface ToolsHost {
   /** The program calls a tool that is given. */
   called(record: ToolRunRecord): void;
+  /** Once more than on record. */
+  extra(name: string): void;
   /** With other arguments than on record. */
   differs(record: ToolRunRecord, difference: LeafDifference): void;
   /** The outcome of one is about to be given. */
@@ -46,14 +48,9 @@ export function withoutServedTools(run: RecordedRun): RecordedRun {
     timers: run.timers.filter(({ timerId }) => !timers.has(timerId)),
     children: run.children.filter(({ seq }) => !children.has(seq)),
     // A tool that was called by one that is given is not called.
-    toolRuns: run.toolRuns.filter((tool) => !served.some((outer) => outer !== tool && isAround(outer, tool))),
+    toolRuns: run.toolRuns.filter(({ within }) => within?.some((frame) => frames.has(frame)) !== true),
     timersWithinTools: timers,
   };
-}
-
-/** Frames of tools within another are behind it, and end before it does. */
-function isAround(outer: ToolRunRecord, tool: ToolRunRecord): boolean {
-  return tool.within?.includes(outer.frameId) === true;
 }
 
 /** The tools of a thread. */
@@ -63,6 +60,8 @@ export class ServedTools {
   readonly #secrets: ChildSecrets = new ChildSecrets();
   readonly #byName: Map<string, ToolRunRecord[]> = new Map();
   readonly #waiting: Map<ToolRunRecord, (outcome: { value: unknown } | { error: Error }) => void> = new Map();
+  /** Names of tools that are given. */
+  readonly #given: Set<string> = new Set();
   /** Outcomes given so far. */
   served = 0;
   /** Names of tools that ran again and had another outcome. */
@@ -75,13 +74,18 @@ export class ServedTools {
       const list = this.#byName.get(run.name) ?? [];
       this.#byName.set(run.name, list);
       list.push(run);
+      if (isServed(run)) this.#given.add(run.name);
     }
   }
 
   /** The program calls a tool; `args` is their JSON, where they are plain data. */
   start(name: string, args: string | undefined): BegunTool {
     const record = this.#byName.get(name)?.shift();
-    if (!record) return { ended: () => undefined };
+    if (!record) {
+      // It would only do what cannot be done.
+      if (this.#given.has(name)) this.#host.extra(name);
+      return { ended: () => undefined };
+    }
     if (!isServed(record)) return { ended: (outcome) => this.#compare(record, outcome) };
     const live = args === undefined ? undefined : (this.#paths?.toRecorded(args) ?? args);
     const found: SecretFit[] = [];
@@ -147,10 +151,15 @@ const ERRORS: Readonly<Record<string, ErrorConstructor>> = {
 };
 
 /** An error of the platform's class of that name, else an `Error` that has the name. */
-function errorOf({ name, message, members }: ToolRunError): Error {
+function errorOf({ name, message, members, hidden }: ToolRunError): Error {
   const made = new (Object.hasOwn(ERRORS, name) ? (ERRORS[name] ?? Error) : Error)(message);
-  const own: Record<string, unknown> = members === undefined ? {} : (JSON.parse(members) as Record<string, unknown>);
-  for (const [key, value] of Object.entries(own)) define(made, key, value, true);
+  for (const [json, isShown] of [
+    [members, true],
+    [hidden, false],
+  ] as const) {
+    const own = json === undefined ? {} : (JSON.parse(json) as Record<string, unknown>);
+    for (const [key, value] of Object.entries(own)) define(made, key, value, isShown);
+  }
   if (made.name !== name) define(made, 'name', name, false);
   return made;
 }

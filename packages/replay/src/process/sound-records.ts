@@ -17,6 +17,10 @@ import type {
 const PID_MAX = 0x7fff_ffff;
 /** The ends of time that `Date` knows, in milliseconds. */
 const DATE_MAX_MS = 8.64e15;
+/** Of each list of a tool's record. */
+const TOOL_MAX_ITEMS = 10_000;
+/** Of its arguments or its outcome, with tokens for what was replaced. */
+const TOOL_MAX_CHARS = 16 * 1024 * 1024;
 const RUN_ID = /^run-[0-9a-f]{12}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -34,14 +38,20 @@ export function isSoundTimer({ delayMs }: TimerFiredRecord): boolean {
   return delayMs >= 0 && delayMs <= Number.MAX_SAFE_INTEGER;
 }
 
-/** Whether what a tool is given from is JSON, and an error has members. */
-export function isSoundTool({ args, value, error }: ToolRunRecord): boolean {
+/** Whether what a tool is given from is JSON, an error has members, and nothing is longer than a recorder writes it. */
+export function isSoundTool({ args, value, error, timers, draws, children, within }: ToolRunRecord): boolean {
+  if ([timers, draws, children, within].some((list) => (list?.length ?? 0) > TOOL_MAX_ITEMS)) return false;
   try {
-    for (const json of [args, value]) if (json !== undefined) JSON.parse(json);
-    return error?.members === undefined || isObject(JSON.parse(error.members));
+    for (const json of [args, value]) if (json !== undefined) parsed(json);
+    return [error?.members, error?.hidden].every((json) => json === undefined || isObject(parsed(json)));
   } catch {
     return false;
   }
+}
+
+function parsed(json: string): unknown {
+  if (json.length > TOOL_MAX_CHARS) throw new RangeError('too long');
+  return JSON.parse(json) as unknown;
 }
 
 function isObject(value: unknown): boolean {

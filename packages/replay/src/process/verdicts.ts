@@ -27,7 +27,7 @@ export interface VerdictOptions {
 /** What the parts of the replay know. */
 export interface VerdictSources {
   /** What explains a divergence. */
-  evidence(): Pick<DivergenceContext, 'recorded' | 'answers' | 'liveDraws'>;
+  evidence(): Pick<DivergenceContext, 'recorded' | 'answers' | 'liveDraws' | 'changedTools'>;
   /** What was counted. */
   counts(): Omit<ProcessReport, 'threadId' | 'live' | 'refused' | 'liveConnections' | 'liveProcesses'>;
 }
