@@ -32,7 +32,10 @@ afterAll(cleanUp);
 it('is recorded, and nothing of it is named as not replayable', () => {
   expect(run.recorded).toMatchObject({ code: 0, own: '' });
   expect(run.recorded.stdout.split('\n')).toHaveLength(8);
-  expect(run.recorded.stdout).toContain('quick b,slow c,slow a');
+  // In the order in which the database was done with them, whatever that is on a busy machine.
+  expect(run.recorded.stdout).toMatch(
+    /^row of slow a,row of quick b,row of slow c (?:(?:slow a|quick b|slow c),?){3}$/m,
+  );
   expect(run.said.join('\n')).not.toContain('not replayable');
 });
 
