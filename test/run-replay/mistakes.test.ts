@@ -50,7 +50,7 @@ it('a program that fails before its next request says why itself, and what it mi
 
 it('a run that was killed is not offered for a replay', async () => {
   const directory = placeProgram({ file: 'ends.mjs' });
-  writeFileSync(join(directory, 'waits.mjs'), "process.kill(process.pid, 'SIGKILL');\nsetTimeout(() => {}, 1e6);");
+  writeFileSync(join(directory, 'waits.mjs'), "setTimeout(() => process.kill(process.pid, 'SIGKILL'), 50);");
   const { signal, stderr } = await startCli(['run', '--replayable', '--', NODE, 'waits.mjs'], { cwd: directory }).ended;
   expect(signal).toBe('SIGKILL');
   expect(stderr).toMatch(/run-[0-9a-f]{12} did not end in order/);
