@@ -7,7 +7,7 @@ afterAll(cleanUp);
 it('work of the platform is done in the recorded order, in five replays', { timeout: 120_000 }, async () => {
   const run = await recordProgram({ file: 'work.mjs' });
   expect(run.recorded).toMatchObject({ code: 0, own: '' });
-  expect(run.recorded.stdout.split('\n')).toHaveLength(11);
+  expect(run.recorded.stdout.split('\n')).toHaveLength(12);
   for (let i = 0; i < 5; i++) {
     const again = await run.replay();
     expect(again.stdout).toBe(run.recorded.stdout);

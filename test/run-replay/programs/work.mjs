@@ -4,7 +4,7 @@ import { open, readFile as read, stat, writeFile } from 'node:fs/promises';
 import { pbkdf2, randomBytes, webcrypto } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { gzip } from 'node:zlib';
+import { gunzip, gzip } from 'node:zlib';
 
 const base = process.env.OPENAI_BASE_URL;
 const headers = { authorization: `Bearer ${process.env.OPENAI_API_KEY}`, 'content-type': 'application/json' };
@@ -36,6 +36,9 @@ for (let round = 0; round < 8; round++) {
   console.log(said);
 }
 await handle.close();
+await new Promise((resolve) => {
+  gunzip(Buffer.from('this is no gzip'), (error) => resolve(console.log(error.code)));
+});
 
 const lines = [];
 const asked = ask('while lines are read').then((size) => lines.push(`answer ${size > 0}`));

@@ -98,6 +98,20 @@ it('tells of work by callback and by promise, with what it gave', async () => {
   );
 });
 
+it('tells of the end of compression that fails, and of a stream that is destroyed meanwhile, once', async () => {
+  await expect(promisify(zlib.gunzip)(Buffer.from('this is no gzip'))).rejects.toMatchObject({ code: 'Z_DATA_ERROR' });
+  expect([began, ended]).toEqual([['zlib'], ['zlib']]);
+  const stream = zlib.createGzip();
+  stream.write(Buffer.alloc(1_000_000));
+  stream.destroy();
+  await new Promise((resolve) => stream.once('close', resolve));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([began, ended]).toEqual([
+    ['zlib', 'zlib'],
+    ['zlib', 'zlib'],
+  ]);
+});
+
 it('leaves calls without a callback, synchronous ones and errors of arguments as they are', async () => {
   expect(() => (fs.readFile as unknown as (path: string) => void)('a')).toThrow(/"cb"/);
   expect(crypto.randomBytes(4)).toHaveLength(4);

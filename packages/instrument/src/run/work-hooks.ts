@@ -150,7 +150,8 @@ class WorkHooks {
     while (holder && !Object.hasOwn(holder, '_transform')) holder = Object.getPrototypeOf(holder) as object | null;
     if (!holder) return () => undefined;
     const port = this.#port;
-    return replaceMethod(holder, '_transform', (original) => {
+    const pending: WeakMap<object, () => void> = new WeakMap();
+    const undoTransform = replaceMethod(holder, '_transform', (original) => {
       const { _transform } = {
         _transform(this: object, chunk: unknown, encoding: unknown, callback: AnyFunction): void {
           if (OWN in this) {
@@ -158,8 +159,12 @@ class WorkHooks {
             return;
           }
           port.around('zlib', (finished) => {
+            const finishOnce = (): void => {
+              if (pending.delete(this)) finished();
+            };
+            pending.set(this, finishOnce);
             const whenDone = (...results: unknown[]): void => {
-              finished();
+              finishOnce();
               Reflect.apply(callback, undefined, results);
             };
             Reflect.apply(original, this, [chunk, encoding, whenDone]);
@@ -168,6 +173,17 @@ class WorkHooks {
       };
       return _transform;
     });
+    // What is no compressed data destroys the stream, and the callback is never called.
+    const undoDestroy = replaceMethod(holder, '_destroy', (original) => {
+      const { _destroy } = {
+        _destroy(this: object, ...args: unknown[]): void {
+          pending.get(this)?.();
+          Reflect.apply(original, this, args);
+        },
+      };
+      return _destroy;
+    });
+    return undoAll([undoTransform, undoDestroy]);
   }
 
   #begin(kind: string, below: AnyFunction): ReturnType<WorkPort['begin']> | undefined {
